@@ -10,7 +10,7 @@ use sinew::scene::spec::{material::Material, mesh::Mesh};
 /// A spring of every point toward the plane y = 0: E = k/2 Σ y².
 struct Curtain {
     points: usize,
-    /// k [N/m].
+    /// k \[N/m\].
     stiffness: f64,
 }
 

@@ -8,7 +8,7 @@ use sinew::math::{Mat3, Scalar, Vec3};
 /// Yeoh's law with two terms and a volume term: ψ = μ/2 (Ī₁ − 3) + c (Ī₁ − 3)² + λ/2 (J − 1)², Ī₁ = J^(−2/3) tr FᵀF.
 #[derive(Clone, Copy)]
 struct Yeoh {
-    /// Second coefficient c [Pa].
+    /// Second coefficient c \[Pa\].
     stiffening: f64,
 }
 

@@ -4,20 +4,28 @@
 //! scene.toml ─parse→ Scene ─validate→ Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
 //! ```
 //!
-//! This crate is the door: it re-exports the others and holds the command line. Which crate to open for what:
+//! This crate is the facade: it re-exports the other crates and holds the command line. The front page of each crate names
+//! the types to start with:
 //!
-//! | module | says |
-//! |---|---|
-//! | [`math`] | numbers: `Scalar`, 3×3 matrices, batched SVD, sparse matrices and their solvers |
-//! | [`geometry`] | shapes without time: meshes, embeddings, distances |
-//! | [`rig`] | characters of animation programs: joints, weights, key frames |
-//! | [`io`] | mesh and character files of other programs |
-//! | [`muscle`] | muscle in one dimension: curves, activation, fiber and tendon in series |
-//! | [`lattice`] | bodies of equal cubes: energy, forces, multigrid |
-//! | [`fem`] | flesh in time: elements, materials, forces, contact, solvers |
-//! | [`scene`] | the outside world: scene files, compiling, running, recording, reports |
+//! | module | crate | content |
+//! |---|---|---|
+//! | [`math`] | [`sinew_math`] | numbers: `Scalar`, 3×3 matrices, batched SVD, sparse matrices and their solvers |
+//! | [`geometry`] | [`sinew_geometry`] | shapes without time: meshes, embeddings, distances |
+//! | [`rig`] | [`sinew_rig`] | characters of animation programs: joints, weights, keyframes |
+//! | [`io`] | [`sinew_io`] | mesh and character files of other programs |
+//! | [`muscle`] | [`sinew_muscle`] | muscle in one dimension: curves, activation, fiber and tendon in series |
+//! | [`fem::element`], [`fem::material`] | `sinew-cell` | one cell: shape functions, quadrature, constitutive laws |
+//! | [`fem::elastic`] | [`sinew_elastic`] | many cells of one law: energy, forces, stiffness |
+//! | [`lattice`] | [`sinew_lattice`] | bodies of equal cubes: energy, forces, multigrid |
+//! | [`fem`] | [`sinew_fem`] | flesh in time: forces, contact, solvers, gradients |
+//! | [`scene`] | [`sinew_scene`] | scene files, and scenes in code ([`scene::build`]) |
+//! | [`scene::compile`], [`scene::run`], [`scene::study`], [`scene::lab`] | [`sinew_run`] | compiling and running scenes |
+//! | [`scene::record`], [`scene::report`], [`scene::convert`] | [`sinew_record`] | outputs and reports |
+//! | [`scene::store`] | [`sinew_store`] | recordings |
+//! | [`scene::raster`] | [`sinew_raster`] | pictures |
 //!
-//! Scenes come from files, or from code with types and handles ([`scene::build`]). `examples/` has ten programs that run in the tests.
+//! Start with a [`Scene`](sinew_scene::Scene), [`compile`](sinew_run::compile::compile) it into a
+//! [`Simulation`](sinew_fem::Simulation), and step it. `examples/` has programs for the common tasks, which run in the tests.
 //!
 //! ```
 //! use sinew::prelude::*;
@@ -52,7 +60,7 @@ pub use sinew_math as math;
 pub use sinew_muscle as muscle;
 pub use sinew_rig as rig;
 
-/// Scenes and what becomes of them: reading, compiling, running, recording, reports.
+/// Scenes: reading, compiling, running, recording, reports.
 pub mod scene {
     pub use sinew_raster as raster;
     pub use sinew_record::{artist, convert, record, report, still};
@@ -60,14 +68,14 @@ pub mod scene {
     pub use sinew_scene::*;
     pub use sinew_store as store;
 
-    /// Where files go: which ones a run may write, and the folder it writes them to.
+    /// Output files: which ones a run may write, and its folder.
     pub mod output {
         pub use sinew_run::output::*;
         pub use sinew_scene::output::*;
     }
 }
 
-/// What most programs need.
+/// The names that most programs need.
 pub mod prelude {
     pub use sinew_fem::{Frame, Recorder, Simulation, StepError, StepReport};
     pub use sinew_math::{Mat3, Vec3};

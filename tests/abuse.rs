@@ -1,6 +1,6 @@
-//! A hundred random scenes of `sinew bench abuse`: nearly all must converge, and none may panic, hang or end in numbers that are none.
+//! A hundred random scenes of `sinew bench abuse`: nearly all must converge, and none may panic, hang or give NaN.
 //!
-//! `docs/design/abuse.md` tells of the same generator with more seeds.
+//! `docs/design/abuse.md` reports on the same generator with more seeds.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 #[test]
 fn a_hundred_random_scenes_do_not_stop_the_solver() {
     let output = Command::new(env!("CARGO_BIN_EXE_sinew"))
-        // Machines that test are slow and busy: only what hangs is held against the solver.
+        // Test machines are slow and busy: only hangs count as failures.
         .args(["bench", "abuse", "--count", "100", "--limit", "120", "--json"])
         .output()
         .expect("the program starts");

@@ -1,4 +1,5 @@
-//! The artist's page of a run with a character: it shows what `report.json` says, and says it again after a run was killed.
+//! The artist's report of a run with a character: the page shows the facts of `report.json`, also after a run was
+//! killed and resumed.
 
 mod support;
 
@@ -8,10 +9,10 @@ use std::path::Path;
 use serde_json::Value;
 use sinew::prelude::*;
 
-/// Frames that are computed: the arm begins to bend in them.
+/// Number of computed frames: the arm begins to bend in them.
 const FRAMES: usize = 9;
 
-/// The arm of the gallery in coarse cells, with nothing but the report to write.
+/// The arm of the gallery with coarse cells; only the report is written.
 fn arm(more: &[&str]) -> Scene {
     let sets = [
         "body.arm.mesh.cell=\"2.4 cm\"",
@@ -39,19 +40,19 @@ fn read(folder: &Path) -> (String, Value) {
     (page, facts["characters"].clone())
 }
 
-/// The picture with a caption, as the page has it.
+/// The picture with this caption on the page.
 fn picture_before<'a>(page: &'a str, caption: &str) -> &'a str {
     let end = page.find(&format!("\"><figcaption>{caption}</figcaption>"));
     let before = &page[..end.unwrap_or_else(|| panic!("no picture of {caption}"))];
     before.rsplit("src=\"").next().unwrap_or_default()
 }
 
-/// What does not depend on the machine.
+/// The facts that do not depend on the machine.
 fn lasting(facts: &Value) -> Value {
     let mut facts = facts.clone();
     let all = facts.as_object_mut().expect("an object");
     all.remove("time");
-    // Advice on where the time went is as fast as the machine.
+    // Advice on timing depends on the speed of the machine.
     if let Some(advice) = all.get_mut("advice").and_then(Value::as_array_mut) {
         advice.retain(|advice| !advice["finding"].as_str().is_some_and(|finding| finding.contains("of the time")));
     }
@@ -64,11 +65,12 @@ fn the_page_shows_what_the_facts_say() {
     let outcome = run(&arm(&[]), &options(&folder, false), &mut ()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(outcome.frames, FRAMES);
     let (page, facts) = read(&folder);
-    // As text: what is read from text may differ from what was written by the last bit.
+    // As text: numbers read from text may differ in the last bit.
     let told: Value = serde_json::from_str(&outcome.to_json()["characters"].to_string()).expect("JSON");
     assert_eq!(lasting(&told), lasting(&facts));
 
-    // Seven pictures of the strip from the first frame to the last, three layers, two ways to move the skin, and the stretch map from two sides.
+    // Seven pictures of the strip from the first frame to the last, three layers, two ways to move the skin, and the
+    // stretch map from two sides.
     let strip = facts["strip"].as_array().expect("a list");
     let frames: Vec<u64> = strip.iter().filter_map(|picture| picture["frame"].as_u64()).collect();
     assert_eq!((frames.len(), frames[0], frames[6]), (7, 0, FRAMES as u64), "{frames:?}");
@@ -78,7 +80,7 @@ fn the_page_shows_what_the_facts_say() {
         assert!(page.contains(&format!("<figcaption><b>{frame}</b>")), "frame {frame}");
     }
 
-    // What it is made of: bones, cells and skin, which are three different pictures.
+    // The layers: bones, cells and skin, three different pictures.
     let body = &facts["bodies"][0];
     let (bones, cells) = (body["bones"].as_u64().expect("a count"), body["cells"].as_u64().expect("a count"));
     let triangles = body["skin_triangles"].as_u64().expect("a count");
@@ -88,7 +90,7 @@ fn the_page_shows_what_the_facts_say() {
     let shown = captions.map(|caption| picture_before(&page, &caption));
     assert!(shown[0] != shown[1] && shown[1] != shown[2] && shown[2] != shown[0]);
 
-    // Blend skinning and flesh in one frame. It is the last, since the elbow goes on bending.
+    // Blend skinning and flesh in one frame: the last one, because the elbow continues to bend.
     let comparison = &body["comparison"];
     assert_eq!(comparison["frame"], FRAMES);
     let [mean, most] = ["distance", "farthest"].map(|name| comparison[name].as_f64().expect("a number"));
@@ -109,7 +111,7 @@ fn the_page_shows_what_the_facts_say() {
     let names: Vec<&str> = regions.iter().filter_map(|region| region["name"].as_str()).collect();
     assert_eq!(names, ["clavicle", "elbow", "shoulder", "wrist"]);
 
-    // Nothing crosses behind a barrier, by the check that the scene asks for and by that of the page.
+    // Nothing intersects behind a barrier, according to the check of the scene and that of the page.
     assert_eq!(facts["crossing"]["triangle_pairs"]["value"], 0);
     assert_eq!(facts["crossing"]["depth"]["value"], 0.0);
     assert_eq!(facts["crossing"]["frames_checked"], FRAMES + 1);
@@ -118,7 +120,7 @@ fn the_page_shows_what_the_facts_say() {
     assert!(most > 1.0 && largest >= most && page.contains(&format!("no more than {most:.2}")), "{most} {largest}");
     let advice = facts["advice"].as_array().expect("a list");
     assert_eq!(page.contains("all is well"), advice.is_empty());
-    // Pictures are letters in any order, and long.
+    // Pictures are long runs of arbitrary letters.
     let is_end = |letter: char| !(letter.is_ascii_alphanumeric() || "+/=".contains(letter));
     let words: String = page.split_inclusive(is_end).filter(|word| word.len() < 100).collect();
     assert!(words.contains("no more than") && !words.contains("iVBOR"));
@@ -135,7 +137,8 @@ fn the_page_shows_what_the_facts_say() {
     assert_eq!(again["bodies"], facts["bodies"]);
 }
 
-/// The demo in coarse cells, until the fist is closed: flesh is kept apart where blend skinning crosses, and both are shown.
+/// The demo with coarse cells, until the fist is closed: contact keeps flesh apart where blend skinning intersects, and
+/// the page shows both.
 #[test]
 fn a_fist_is_shown_by_blend_skinning_and_with_flesh() {
     let folder = support::fresh_folder("artist-fist");
@@ -143,7 +146,7 @@ fn a_fist_is_shown_by_blend_skinning_and_with_flesh() {
         "body.hand.mesh.cell=\"9 mm\"",
         "duration=\"0.9166667 s\"",
         "record={ size = [64, 48] }",
-        // The page looks for crossings all the same, and at depth in two frames.
+        // The page still looks for intersections, and for the depth in two frames.
         "contact.check=false",
     ];
     let overrides: Vec<_> = sets.iter().map(|set| sinew::scene::Override::from(set.to_string())).collect();
@@ -164,7 +167,7 @@ fn a_fist_is_shown_by_blend_skinning_and_with_flesh() {
     assert_ne!(picture_before(&page, "blend skinning"), picture_before(&page, "flesh"));
 }
 
-/// Without contact nobody keeps flesh apart; crossings are counted all the same.
+/// Without contact nothing keeps flesh apart; intersections are counted nevertheless.
 #[test]
 fn flesh_that_may_pass_through_itself_is_looked_at_too() {
     let folder = support::fresh_folder("artist-free");

@@ -1,4 +1,5 @@
-//! Characters with faults: each is told with its cause and what would help, all at once; small ones do not stop a run, and nothing is left behind by those that do.
+//! Characters with faults: all faults are reported at once, each with its cause and a remedy. Small ones do not stop a
+//! run, and a run that stops leaves no files.
 
 mod support;
 
@@ -11,7 +12,7 @@ use sinew_rig::{Rig, Transform, Weights};
 use support::character::{arm, complaint, told, write};
 use support::fresh_folder;
 
-/// Options of a run that takes a moment.
+/// Options of a quick run.
 const BRIEF: [&str; 8] = ["--cell", "2.5 cm", "--duration", "0.125 s", "--frame-rate", "8", "--contact", "none"];
 
 /// The vertices of the only part.
@@ -34,21 +35,21 @@ fn node(rig: &Rig, name: &str) -> usize {
     rig.nodes.iter().position(|node| node.name == name).expect("a joint")
 }
 
-/// Scales a joint, in the pose without animation and wherever no key says otherwise.
+/// Scales a joint, in the pose without animation and where no key sets the scale.
 fn scale_joint(rig: &mut Rig, name: &str, by: Vec3) {
     let joint = node(rig, name);
     let Transform::Parts { scale, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
     *scale = by;
 }
 
-/// What `check` says of the scene of a character, which is compiled but not run.
+/// The output of `check` for the scene of a character, which is compiled but not run.
 fn checked(folder: &Path, rig: &Rig, options: &[&str]) -> String {
     write(rig, &folder.join("character.glb"));
     told(folder, &[&["skin", "character.glb", "--scene", "scene.toml"][..], options].concat());
     told(folder, &["check", "scene.toml"])
 }
 
-/// Runs it, and says what was said; there are numbers only.
+/// Runs it and returns its messages; no number may be NaN or infinite.
 fn skinned(folder: &Path, rig: &Rig, options: &[&str]) -> String {
     write(rig, &folder.join("character.glb"));
     let said = told(folder, &[&["skin", "character.glb", "-o", "out/character.usda"][..], options].concat());
@@ -86,7 +87,7 @@ fn everything_that_is_missing_is_told_at_once() {
     assert!(!folder.join("out").exists(), "something was left behind");
 }
 
-/// Without an animation there is nothing to follow, unless nothing should be followed.
+/// A character without an animation is an error, unless it is `still`.
 #[test]
 fn still_characters_need_no_animation() {
     let folder = fresh_folder("still_character");
@@ -145,7 +146,7 @@ fn weights_that_are_no_shares_are_divided_by_their_sum() {
 #[test]
 fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
     let folder = fresh_folder("bad_character_fit");
-    // A skeleton in centimeters beside a surface in meters.
+    // A skeleton in centimeters with a surface in meters.
     let mut rig = arm();
     rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation *= 100.0);
     for joint in rig.skins[0].joints.clone() {
@@ -165,7 +166,7 @@ fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
     rig.skins[0].inverse_binds[number].translation -= away;
     assert_says(&checked(&folder, &rig, &BRIEF), &["1 of 4 joints are far", "\"wrist\" by"]);
 
-    // Bones of one's own, beside the flesh.
+    // User-defined bones, beside the flesh.
     let bones = "bones = [{ joint = \"shoulder\", ends = [[0, 0, 0], [\"10 cm\", 0, 0]], radius = \"8 mm\" },\n  \
                  { joint = \"elbow\", ends = [[0, 3, 0], [\"10 cm\", 3, 0]], radius = \"8 mm\" }]\n";
     std::fs::write(folder.join("bones.toml"), bones).expect("bones");
@@ -173,7 +174,7 @@ fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
     assert_says(&said, &["1 of 4 joints hold flesh, by 2 bones", "outside of their flesh and hold none: elbow"]);
 }
 
-/// Vertices that fall together, and vertices on the edge across from them: barriers between surfaces need the distance.
+/// Coincident vertices, and vertices on the opposite edge: barriers between surfaces need a distance.
 #[test]
 fn triangles_of_no_area_are_done_without() {
     let folder = fresh_folder("bad_character_flat");
@@ -181,7 +182,7 @@ fn triangles_of_no_area_are_done_without() {
     let triangles = rig.surfaces[0].parts[0].triangles.clone();
     let x = positions(&mut rig);
     let is_whole = |x: &[Vec3], vertex: u32| {
-        // Not at the seam, where a vertex is there twice.
+        // Not at the seam, where vertices exist twice.
         x.iter().filter(|other| other.distance(x[vertex as usize]) < 1e-9).count() == 1
     };
     let inner: Vec<[u32; 3]> =
@@ -189,7 +190,7 @@ fn triangles_of_no_area_are_done_without() {
     let mut used = std::collections::BTreeSet::new();
     let mut bent = 0;
     for triangle in inner.iter().step_by(97) {
-        // Neighbors of what was moved stay where they are.
+        // Neighbors of moved vertices stay in place.
         let near = triangles.iter().filter(|t| t.iter().any(|vertex| triangle.contains(vertex))).flatten();
         let near: Vec<u32> = near.copied().collect();
         if near.iter().any(|vertex| used.contains(vertex)) {
@@ -201,7 +202,7 @@ fn triangles_of_no_area_are_done_without() {
         bent += 1;
     }
     assert!(bent > 4, "{bent}");
-    // Triangles around a vertex that was moved are thin, which barriers see.
+    // Triangles around a moved vertex are thin, which matters to barriers.
     let barrier = ["--cell", "2.5 cm", "--duration", "0 s", "--frame-rate", "4", "--contact", "barrier"];
     let said = skinned(&folder, &rig, &barrier);
     assert_says(&said, &["triangles have no area and are ignored"]);
@@ -216,7 +217,7 @@ fn triangles_of_no_area_are_done_without() {
     complaint(&folder, &["skin", "point.glb", "-o", "point/a.usda"], &["point.glb", "no triangle", "area"]);
 }
 
-/// A joint that is mirrored where it was bound turns as any other; one that is mirrored since then cannot.
+/// A joint that is mirrored in the bind pose moves like any other; one that becomes mirrored later cannot.
 #[test]
 fn mirrored_joints_are_followed_or_refused() {
     let folder = fresh_folder("bad_character_mirror");
@@ -227,7 +228,7 @@ fn mirrored_joints_are_followed_or_refused() {
     let causes = ["joints are mirrored from 0 s of the animation on", ": wrist", "hint: bones cannot follow that"];
     complaint(&folder, &[&["skin", "bad.glb", "-o", "out/a.usda"][..], &BRIEF].concat(), &causes);
 
-    // Bound as it stands: B⁻¹ = M⁻¹ B₀⁻¹.
+    // Bound in this pose: B⁻¹ = M⁻¹ B₀⁻¹.
     let wrist = node(&rig, "wrist");
     let number = rig.skins[0].joints.iter().position(|&joint| joint == wrist).expect("a joint of the skin");
     let bind = &mut rig.skins[0].inverse_binds[number];
@@ -260,10 +261,10 @@ fn cells_too_coarse_for_fingers_are_told_with_cells_that_are_not() {
     assert!(!told_of(&apart).contains("too coarse"), "{apart} is said to be fine enough");
 
     let said = told_of("3.5 cm");
-    assert_says(&said, &["too coarse between", "as wide as limbs", "leave flesh"]);
-    let soft = size(&said, "deforms there; cells of ", " leave flesh");
+    assert_says(&said, &["too coarse between", "as wide as limbs", "leave free flesh"]);
+    let soft = size(&said, "deforms there; cells of ", " leave free flesh");
     let said = told_of(&soft);
-    // Nothing to complain of: neither cells nor skeleton.
+    // No problems: neither of cells nor of the skeleton.
     for word in ["as wide as limbs", "too coarse", "far from", "hold no flesh"] {
         assert!(!said.contains(word), "{soft}: {said}");
     }
@@ -284,7 +285,7 @@ fn cells_beyond_the_memory_are_refused_at_once_with_some_that_fit() {
         let fitting = said.split("a cell size of ").nth(1).and_then(|rest| rest.split(" fits").next()).expect("a size");
         assert!(fitting.ends_with('m') && fitting.len() < 9, "{fitting}");
     }
-    complaint(&folder, &["skin", "arm.glb", "--cell", "10 m"], &["holds the whole body", "0.2 m or less"]);
+    complaint(&folder, &["skin", "arm.glb", "--cell", "10 m"], &["contains the whole body", "0.2 m or less"]);
     assert!(!folder.join("out").exists());
 }
 
@@ -297,7 +298,7 @@ fn numbers_that_make_no_sense_are_refused_where_they_are_given() {
         (&["--frame-rate", "-3"], &["--frame-rate", "positive"]),
         (&["--frame-rate", "nan"], &["--frame-rate", "positive"]),
         (&["--duration", "-1 s"], &["--duration", "negative"]),
-        (&["--start", "9 s"], &["over at 0.25 s"]),
+        (&["--start", "9 s"], &["ends at 0.25 s"]),
         (&["--start", "soon"], &["--start", "a time"]),
         (&["--poisson", "0.5"], &["--poisson", "below 0.5"]),
         (&["--poisson", "nan"], &["--poisson", "below 0.5"]),
@@ -309,7 +310,7 @@ fn numbers_that_make_no_sense_are_refused_where_they_are_given() {
     assert!(!folder.join("out").exists());
 }
 
-/// An open surface is refused with what would help, and that helps.
+/// An open surface is an error with a remedy, and the remedy works.
 #[test]
 fn an_open_surface_can_be_taken_as_it_is() {
     let folder = fresh_folder("bad_character_open");

@@ -1,4 +1,4 @@
-//! Whatever a user feeds the program, it answers with the cause and exit status 2, leaves nothing behind, and never panics.
+//! For any bad input, the program reports the cause, exits with status 2, leaves no files, and never panics.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use support::{fresh_folder, root};
 
-/// A body around a mesh; everything else is fine.
+/// A scene around a mesh; everything else is valid.
 fn scene_with_mesh(mesh: &str) -> String {
     format!(
         "duration = \"0.05 s\"\nrecord = {{ report = false }}\n[[body]]\nname = \"flesh\"\nmesh = {mesh}\n\
@@ -80,7 +80,7 @@ fn run_scene(folder: &Path, extra: &[&str]) -> Output {
     command.arg("-o").arg(folder.join("out")).args(extra).output().expect("the program starts")
 }
 
-/// Runs a bad scene and checks everything that holds for all of them; returns what the user reads.
+/// Runs a bad scene and checks everything that holds for all of them; returns the messages.
 fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str]) -> String {
     let folder = fresh_folder(&format!("bad_{name}"));
     std::fs::write(folder.join("scene.toml"), scene).expect("scene is written");
@@ -93,7 +93,7 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
     assert_eq!(output.status.code(), Some(2), "{name}: {text}");
     assert!(start.elapsed() < Duration::from_secs(20), "{name}: refusing took {:?}", start.elapsed());
     assert!(!folder.join("out").exists(), "{name}: something was left in the output folder");
-    assert!(output.stdout.is_empty(), "{name}: an error is talk, not data");
+    assert!(output.stdout.is_empty(), "{name}: an error is a message, not data");
     for word in ["panicked", "this is a bug"] {
         assert!(!text.contains(word), "{name}: {text}");
     }
@@ -105,9 +105,9 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
 }
 
 #[test]
-fn a_missing_scene_is_named_with_its_neighbour() {
+fn a_missing_scene_is_named_with_its_neighbor() {
     let folder = fresh_folder("bad_missing");
-    std::fs::write(folder.join("scene2.toml"), "").expect("neighbour");
+    std::fs::write(folder.join("scene2.toml"), "").expect("neighbor");
     let output = run_scene(&folder, &[]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
@@ -210,7 +210,7 @@ fn a_wrongly_wound_cell_is_mended_and_reported() {
     assert!(text.contains("note: "), "the change of winding is not reported:\n{text}");
 }
 
-/// One node, two places.
+/// One node, two positions.
 #[test]
 fn pins_that_contradict_each_other_are_both_named() {
     let edge = "regions = { edge = { box = [[0, 0, 0], [\"4 cm\", 0, 0]] } }\n";
@@ -220,10 +220,10 @@ fn pins_that_contradict_each_other_are_both_named() {
         "contradictory_pins",
         &(scene_with("pin", &format!("[{still}, {moving}]")) + edge),
         &[],
-        &["`x-min`", "`edge`", "node 0 of `flesh`", "different places", "hint", "scene.toml:6"],
+        &["`x-min`", "`edge`", "node 0 of `flesh`", "different positions", "hint", "scene.toml:6"],
     );
     assert!(text.contains("along x"), "{text}");
-    // The same motion twice, or along an axis that only one of them holds, is no contradiction.
+    // The same motion twice, or along an axis that only one of them holds, is not a contradiction.
     let along = moving.replace("axes = \"x\"", "axes = \"z\"").replace("[\"1 cm\", 0, 0]", "[0, 0, 0]");
     for (name, pins) in [("same_pins", format!("[{still}, {still}]")), ("agreeing_pins", format!("[{still}, {along}]"))]
     {
@@ -317,7 +317,7 @@ fn an_output_folder_that_cannot_be_written_is_refused_at_once() {
     assert!(start.elapsed() < Duration::from_secs(5), "it was computed first");
 }
 
-/// A limit on the size of files stands for a full disk: writing fails in the same way, and a test may set it.
+/// A limit on file sizes stands for a full disk: writing fails in the same way, and a test may set it.
 #[cfg(unix)]
 fn run_with_room(folder: &Path, blocks: usize) -> Output {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -349,7 +349,8 @@ fn a_disk_that_fills_up_during_the_run_leaves_no_half_files() {
     let scene = scene_with("density", "1000").replace("0.05 s", "10 s") + "\n[record]\nusd = true\n";
     std::fs::write(folder.join("scene.toml"), scene.replace("1 cm\", \"1 cm", "4 cm\", \"4 cm"))
         .expect("scene is written");
-    // Room for the probe at the start (256 KiB in blocks of 512 bytes, or of 1024 in other shells), not for the USD file.
+    // Space for the probe at the start (256 KiB in blocks of 512 bytes, or of 1024 in other shells), but not for the
+    // USD file.
     let output = run_with_room(&folder, 640);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -366,7 +367,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
-/// Contact that cannot begin, or that names nobody.
+/// Contact that cannot start, or that names unknown bodies.
 #[test]
 fn contact_that_cannot_be_is_refused() {
     let blocks = |offset: &str, contact: &str| {
@@ -380,7 +381,7 @@ fn contact_that_cannot_be_is_refused() {
     };
     let overlapping = blocks("0.06", "mode = \"barrier\"");
     complaint("overlap", &overlapping, &[], &["left and right start inside each other", "deep at", "penalty"]);
-    // A gap that is wider than the parts of a body are apart is none between them: at rest nothing repels.
+    // A gap wider than the distance between parts of a body is ignored between them: nothing repels at rest.
     let crowd = "mode = \"barrier\"\ngap = 0.08\n[expect]\n\"left.volume\" = { min = 0.999999, max = 1.000001, over = \"all\" }\ncontacts = { value = 0, over = \"all\" }";
     let folder = fresh_folder("wide_gap");
     std::fs::write(folder.join("scene.toml"), blocks("0.3", crowd)).expect("scene is written");
@@ -392,10 +393,10 @@ fn contact_that_cannot_be_is_refused() {
     let stranger = "pair = [{ between = [\"left\", \"rihgt\"], mode = \"none\" }]";
     complaint("stranger", &blocks("0.3", stranger), &[], &["rihgt", "right"]);
     let explicit = format!("{}[solver]\ntype = \"explicit\"\n", blocks("0.3", "mode = \"penalty\""));
-    complaint("explicit", &explicit, &[], &["explicit steps know contact with colliders only"]);
+    complaint("explicit", &explicit, &[], &["explicit steps support contact with colliders only"]);
 }
 
-/// Lattices that cannot be, each with its cause; and everything that flesh on one cannot have, all at once.
+/// Impossible lattices, each with its cause; and everything that flesh on a lattice does not support, all at once.
 #[test]
 fn lattices_that_cannot_be_are_refused() {
     let scene = |mesh: &str, extra: &str| scene_with_mesh(mesh).replace("neo_hookean", "corotated") + extra;
@@ -415,7 +416,7 @@ fn lattices_that_cannot_be_are_refused() {
     let uneven = block.replace("[\"4 cm\"", "[\"4.4 cm\"");
     let wrong = scene_with_mesh(&uneven)
         + "damping = { tissue = \"0.1 s\" }\nvolume = \"mean\"\n[solver]\nlinear = \"cholesky\"\n";
-    let causes = ["cubes", "corotated", "damped by its mass", "centre of its cells", "only multigrid"];
+    let causes = ["cubes", "corotated", "mass-proportional damping", "center of its cells", "needs multigrid"];
     complaint("lattice_wrong", &wrong, &[], &causes);
     let fas = scene_with_mesh(r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm" }"#);
     complaint(
@@ -426,7 +427,7 @@ fn lattices_that_cannot_be_are_refused() {
     );
     let nobody = scene_with_mesh(block).replace("report = false", "skin = [\"hand.obj\"]");
     let nobody = nobody.replace("neo_hookean", "corotated");
-    complaint("skin", &nobody, &[], &["written as .usda, .pc2 or .glb", "no body is a character"]);
+    complaint("skin", &nobody, &[], &["must be .usda, .pc2 or .glb", "no body has a skeleton"]);
     let rig = scene_with_mesh(block).replace("neo_hookean", "corotated") + "rig = {}\n";
     complaint("rig", &rig, &[], &["a skeleton moves bodies on lattices whose surface is a glTF file"]);
     let muscle =
@@ -444,6 +445,6 @@ fn lattices_that_cannot_be_are_refused() {
     complaint("muscle_center", &muscle(center), &[], &["fibers", "lies on the line"]);
     let tets = block.replace(", element = \"lattice\"", "");
     let on_tets = scene_with_mesh(&tets) + &format!("muscle = [{{ {fibers} }}]\n");
-    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "takes no muscle fibres", "lattice"]);
+    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "does not support muscle fibers", "lattice"]);
     complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
 }

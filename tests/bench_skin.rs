@@ -1,10 +1,10 @@
-//! `sinew bench skin` in smaller sizes: all that it promises but the time.
+//! `sinew bench skin` at smaller sizes: all promises except the time.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-/// What the benchmark tells of a character with about so many cells.
+/// Results of the benchmark for a character with about this many cells.
 fn measured(scene: &str, cells: usize, repeats: usize) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_sinew"))
         .args(["bench", "skin", "--scene", scene, "--json"])
@@ -19,7 +19,8 @@ fn number(told: &Value, name: &str) -> f64 {
     told[name].as_f64().unwrap_or_else(|| panic!("{name} is a number: {told}"))
 }
 
-/// 48 frames of 5 degrees and more, half of them among 500 contacts, nothing inside out, inside of anything, or far from equilibrium.
+/// 48 frames of 5 degrees or more, half of them with 500 contacts or more; nothing is inverted, penetrates, or is far
+/// from equilibrium.
 fn assert_sound(told: &Value) {
     assert!(number(told, "frames") >= 48.0 && number(told, "least_degrees_per_frame") >= 5.0, "{told}");
     assert!(number(told, "contact_frames") >= 24.0 && number(told, "most_contacts") >= 500.0, "{told}");
@@ -28,11 +29,11 @@ fn assert_sound(told: &Value) {
         assert_eq!(number(told, none), 0.0, "{none}: {told}");
     }
     assert!(number(told, "volume_change") <= 0.02, "{told}");
-    // Few nodes are mended where all of them moved before.
+    // Local solves move a few nodes where all of them moved before.
     assert!(number(told, "newton_per_frame") <= 2.0 && number(told, "local_solves_per_frame") > 0.2, "{told}");
 }
 
-/// The program itself sees to it that both runs end at the same bits.
+/// The program itself checks that both runs end with the same bits.
 #[test]
 fn an_arm_that_folds_is_sound_and_does_it_again() {
     let told = measured("arm", 15_000, 2);

@@ -1,4 +1,4 @@
-//! Characters in contact: with what comes from outside and leaves again, and with themselves.
+//! Characters in contact with obstacles that come and go, and with themselves.
 
 mod support;
 
@@ -15,12 +15,13 @@ fn arm() -> Rig {
     generate(&params).expect("an arm")
 }
 
-/// A ball that comes down on the upper arm, presses, and goes up again, in so many frames each: its way, and its table.
+/// A ball that comes down on the upper arm, presses, and goes up again, with this many frames each: its path and its
+/// table.
 struct Ball {
     radius: f64,
-    /// Its middle, above the skin [m].
+    /// Its middle, above the skin \[m\].
     start: Vec3,
-    /// How far it goes down [m].
+    /// How far it goes down \[m\].
     way: f64,
     frames: usize,
 }
@@ -28,13 +29,14 @@ struct Ball {
 const BALL: Ball = Ball { radius: 0.03, start: Vec3::new(0.18, 0.10, 0.0), way: 0.045, frames: 5 };
 
 impl Ball {
-    /// Part of its way after a frame.
+    /// Fraction of its path after a frame.
     fn part(&self, frame: usize) -> f64 {
         let (frame, frames) = (frame as f64, self.frames as f64);
         (frame / frames).min(2.0 - frame / frames).max(0.0)
     }
 
-    /// Its table in a scene whose first frame is that after the preroll; `carried` says where it is taken besides, by the part of all frames that is over.
+    /// Its table in a scene that starts after the preroll; `carried` is an additional displacement as a function of the
+    /// fraction of frames that have passed.
     fn table(&self, frame_rate: f64, carried: impl Fn(usize) -> Vec3) -> String {
         let key = |frame: usize| {
             let x = carried(frame) - Vec3::unit(1) * (self.way * self.part(frame));
@@ -51,7 +53,7 @@ impl Ball {
     }
 }
 
-/// Skin under a ball lies on the ball, no nearer and no farther than the gap, and is where it was when the ball has left.
+/// Skin under a ball lies on the ball at the distance of the gap, and returns to its place when the ball has left.
 #[test]
 fn what_presses_from_outside_leaves_a_dent_and_no_trace() {
     let folder = fresh_folder("character_press");
@@ -68,9 +70,9 @@ fn what_presses_from_outside_leaves_a_dent_and_no_trace() {
         let nearest = skin.iter().map(|x| x.distance(middle)).fold(f64::INFINITY, f64::min);
         assert!(nearest > BALL.radius, "frame {frame}: {nearest}");
         let free = rest.iter().map(|x| x.distance(middle)).fold(f64::INFINITY, f64::min);
-        // Triangles touch the ball beside their vertices, which are off by up to e²/6r.
+        // Triangles touch the ball between their vertices, which are off by up to e²/6r.
         let slack = 0.2 * stage.cell + 0.016f64.powi(2) / (6.0 * BALL.radius);
-        // What a step leaves over keeps the skin a little off.
+        // The residual of a step keeps the skin slightly off.
         let most = free.max(BALL.radius + slack) + 1e-6 * stage.cell;
         assert!(nearest < most, "frame {frame}: {nearest}, and {free} if nothing moved");
     }
@@ -80,17 +82,17 @@ fn what_presses_from_outside_leaves_a_dent_and_no_trace() {
     assert!(left < 1e-3, "{left} cells");
 }
 
-/// A character that is carried along with what presses it has the same dent as one that stands still: only what moves against each other counts.
+/// A character that moves together with the ball has the same dent as one at rest: only relative motion counts.
 #[test]
 fn what_moves_along_presses_all_the_same() {
     let folder = fresh_folder("character_press_moving");
     let frames = 2 * BALL.frames + 1;
     let plain = Stage::default();
     let table = BALL.table(plain.frame_rate, |_| Vec3::zero());
-    // Of the forces of a frame, which are those of bones that have moved by 9 cm.
+    // Relative to the forces of a frame in which bones have moved by 9 cm.
     let still = Stage { frames, rig: "still = true", tolerance: 1e-8, more: &table, ..Stage::default() };
     let at_home = skins(&mut still.simulation(&folder, &arm()), frames);
-    // A root that goes away, at 9 cm per frame.
+    // A root that moves away, at 9 cm per frame.
     let place = |frame: usize| Vec3::new(0.06, 0.05, -0.05) * frame as f64;
     let mut rig = arm();
     let root = add_root(&mut rig);
@@ -113,7 +115,8 @@ fn what_moves_along_presses_all_the_same() {
     }
 }
 
-/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π [VanOosterom83].
+/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π
+/// [VanOosterom83].
 fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     let angle = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|vertex| positions[vertex as usize] - p);
@@ -124,7 +127,7 @@ fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     triangles.iter().map(angle).sum::<f64>() / (4.0 * std::f64::consts::PI)
 }
 
-/// Vertices within flesh elsewhere. A little below itself every vertex is inside once; where flesh covers it, twice.
+/// Vertices inside other flesh. Slightly below itself every vertex is inside once; where other flesh covers it, twice.
 fn covered(positions: &[Vec3], triangles: &[[u32; 3]], depth: f64) -> Vec<usize> {
     let normals = vertex_normals(positions, triangles);
     let is_covered =
@@ -132,7 +135,7 @@ fn covered(positions: &[Vec3], triangles: &[[u32; 3]], depth: f64) -> Vec<usize>
     (0..positions.len()).filter(is_covered).collect()
 }
 
-/// Of two balls that overlap, those vertices are covered that lie in the other ball.
+/// Of two overlapping balls, the covered vertices are those inside the other ball.
 #[test]
 fn vertices_of_a_ball_are_covered_where_they_lie_in_the_other() {
     let middles = [Vec3::zero(), Vec3::new(1.2, 0.3, 0.1)];
@@ -142,7 +145,7 @@ fn vertices_of_a_ball_are_covered_where_they_lie_in_the_other() {
     let other = ball.triangles().iter().map(|triangle| triangle.map(|vertex| vertex + count as u32));
     let triangles: Vec<[u32; 3]> = ball.triangles().iter().copied().chain(other).collect();
     let found = covered(&positions, &triangles, 0.01);
-    // Nearer to the other ball than its facets are flat, nobody knows.
+    // Undecided within the flatness of the facets.
     let depth_in_other = |vertex: usize| 1.0 - positions[vertex].distance(middles[usize::from(vertex < count)]);
     for vertex in 0..positions.len() {
         let depth = depth_in_other(vertex);
@@ -154,14 +157,14 @@ fn vertices_of_a_ball_are_covered_where_they_lie_in_the_other() {
     assert!(covered(ball.positions(), ball.triangles(), 0.01).is_empty());
 }
 
-/// Blend skinning pushes fingers of a fist into palm and thumb; flesh does not. All vertices are tried, by brute force.
+/// Blend skinning pushes fingers of a fist into palm and thumb; flesh does not. All vertices are tested by brute force.
 #[test]
 fn a_fist_covers_no_skin() {
     let folder = fresh_folder("character_fist");
     let params =
         CharacterParams { edge: 0.005, seconds: 1.0, motion: Some("fist"), ..CharacterParams::of(Character::Hand) };
     let rig = generate(&params).expect("a hand");
-    // Closed after 6 frames, and for half a second.
+    // Closed after 6 frames, for half a second.
     let frames = 8;
     let stage = Stage { frames, cell: 0.006, tolerance: 1e-3, ..Stage::default() };
     let flesh_skins = skins(&mut stage.simulation(&folder, &rig), frames);

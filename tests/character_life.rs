@@ -1,4 +1,4 @@
-//! What characters have to stand: long ways, full turns, mirrors, jumps, poses that are held, and all sizes.
+//! Hard conditions for characters: long paths, full turns, mirrors, jumps, held poses, and all sizes.
 
 mod support;
 
@@ -34,12 +34,12 @@ fn distance_to(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().map(nearest).fold(0.0, f64::max)
 }
 
-/// The elbow bends by an angle [degrees] in each of some frames, then stays.
+/// The elbow bends by an angle \[degrees\] in each of some frames, then stays.
 fn bend(rig: &Rig, degrees: f64, bending: usize, frames: usize) -> Animation {
     let curl = rig.animations.iter().find(|animation| animation.name == "curl").expect("a curl");
     let elbow = curl.channels[0].node;
     let punch = rig.animation(Some("punch")).expect("animations").expect("a punch");
-    // Along the hinge, as the punch turns it.
+    // Along the hinge, as the punch rotates it.
     let Keys::Rotation(turns) = &punch.channels[0].keys else { panic!("the elbow turns") };
     let axis = Vec3::new(turns[10][1], turns[10][2], turns[10][3]).normalized();
     let turn = |frame: usize| {
@@ -59,7 +59,8 @@ fn bend(rig: &Rig, degrees: f64, bending: usize, frames: usize) -> Animation {
     }
 }
 
-/// The way of a character through the world is that of its flesh: a hundred meters and a full turn change nothing else.
+/// The path of a character through the world is that of its flesh: a hundred meters and a full turn change nothing
+/// else.
 #[test]
 fn roots_go_far_and_turn() {
     let folder = fresh_folder("character_root");
@@ -85,7 +86,7 @@ fn roots_go_far_and_turn() {
     }
 }
 
-/// The mirror image of a character moves like its mirror image.
+/// The mirror image of a character moves like the mirror image of its motion.
 #[test]
 fn mirrors_show_the_same() {
     let folder = fresh_folder("character_mirror");
@@ -123,7 +124,7 @@ fn mirrors_show_the_same() {
     }
 }
 
-/// A pose that is held stays as it is, flesh on flesh or not.
+/// A held pose stays the same, with or without flesh on flesh.
 #[test]
 fn held_poses_hold_still() {
     let folder = fresh_folder("character_held");
@@ -131,14 +132,14 @@ fn held_poses_hold_still() {
     let mut rig = arm();
     rig.animations = vec![bend(&rig, 10.0, bending, frames)];
     let skins = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
-    // The frame in which it stops is that of the pose.
+    // The pose is reached in the frame in which the motion stops.
     for (frame, pair) in skins.windows(2).enumerate().skip(bending) {
         let moved = distance(&pair[0], &pair[1]) / CELL;
         assert!(moved < 1e-3, "frame {frame}: {moved} cells");
     }
 }
 
-/// One jump to a folded pose gets there, and to the same place as going there slowly, but for how the crease folds.
+/// One jump to a folded pose reaches the same shape as a slow motion, except for the folds of the crease.
 #[test]
 fn jumps_arrive() {
     let folder = fresh_folder("character_jump");
@@ -173,7 +174,7 @@ fn bones_come_apart() {
     assert!(distance(&skins[frames - 1], &skins[0]) > 0.1 * rest.norm());
 }
 
-/// An arm of a centimeter and one of a hundred meters move like one of usual size.
+/// An arm of a centimeter and one of a hundred meters move like one of normal size.
 #[test]
 fn size_does_not_matter() {
     let folder = fresh_folder("character_size");

@@ -1,4 +1,4 @@
-//! Motions that try what flesh can stand: fast ones, and random poses within the limits of joints.
+//! Hard motions for flesh: fast ones, and random poses within the limits of joints.
 
 mod support;
 
@@ -21,10 +21,12 @@ fn distances_to_bones(skin: &[Vec3], bones: &[[Vec3; 2]]) -> Vec<f64> {
     skin.iter().map(nearest).collect()
 }
 
-/// Cells by which skin may be farther from the nearest bone than at rest: what bulges is a part of a limb, and what breaks free is not.
+/// Maximum growth of the distance of skin from the nearest bone, in cells: a bulge is a fraction of a limb, torn flesh
+/// is not.
 const BULGE: f64 = 2.0;
 
-/// Runs a trial from a time of its animation on [s]. In no frame a step fails, skin is inside of skin, or farther from bones than a bulge.
+/// Runs a trial from a time of its animation on [s]. In no frame a step fails, skin is inside of skin, or farther from
+/// bones than a bulge.
 fn stands(name: &str, character: Character, rig: &Rig, stage: &Stage<'_>, start: f64) {
     let folder = fresh_folder(&format!("character_trial_{name}"));
     let begin = format!("start = \"{start} s\"");

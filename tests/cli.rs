@@ -1,4 +1,4 @@
-//! The program as a user meets it: exit status, streams, interruption, help.
+//! The program from the user's point of view: exit status, streams, interruption, help.
 
 mod support;
 
@@ -76,7 +76,7 @@ fn a_failed_expectation_ends_with_one_and_says_which() {
 }
 
 #[test]
-fn an_unknown_probe_in_expect_names_its_neighbour() {
+fn an_unknown_probe_in_expect_names_its_neighbor() {
     let folder = fresh_folder("cli_unknown_probe");
     let scene = write_scene(&folder, &format!("{BLOCK}\n[expect]\n\"tip.displacment.z\" = 0\n"));
     let output = run(&scene, &[]);
@@ -135,14 +135,14 @@ fn check_reads_and_compiles_without_running() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("block") && text.contains("3000 cells"), "{text}");
-    // What deserves attention is told before the run, too.
+    // Notes also appear before the run.
     let free = folder.join("free.toml");
     let text = "duration = 1\nframe_rate = 1\ngravity = [0, 0, 0]\nsolver = { type = \"quasistatic\" }\n[[body]]\nname = \"block\"\n\
         mesh = { from = \"box\", size = [1, 1, 1], cells = [2, 2, 2] }\nmaterial = { type = \"neo_hookean\", young = 1000, poisson = 0.3 }\n";
     std::fs::write(&free, text).expect("scene is written");
     let output = sinew().arg("check").arg(&free).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("one part is held by nothing"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("one part is not held"), "{}", stderr(&output));
     let broken = folder.join("broken.toml");
     std::fs::write(&broken, "duration = 1\nframe_rat = 3\n").expect("scene is written");
     let output = sinew().arg("check").args([&scene, &broken]).output().expect("the program starts");
@@ -159,7 +159,7 @@ fn schema_and_doctor_answer() {
     assert_eq!(doctor.status.code(), Some(0), "{}", String::from_utf8_lossy(&doctor.stdout));
 }
 
-/// Ctrl-C in the middle of a run: the frames so far are valid files, and the program says how many.
+/// Ctrl-C in the middle of a run: the frames so far are valid files, and the program prints their number.
 #[cfg(unix)]
 #[test]
 fn an_interruption_leaves_a_valid_result() {
@@ -177,7 +177,7 @@ fn an_interruption_leaves_a_valid_result() {
     let output = child.wait_with_output().expect("the program ends");
     assert!(start.elapsed() < Duration::from_secs(60), "the frame under way is finished, no more");
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("interrupted, "), "{}", stderr(&output));
+    assert!(stderr(&output).contains("interrupted; "), "{}", stderr(&output));
     let result = json(&output);
     assert_eq!(result["interrupted"], true);
     assert!(result["frames"].as_u64().is_some_and(|frames| frames > 0 && frames < 60_000));
@@ -202,7 +202,7 @@ fn assert_no_leftovers(folder: &Path) {
 fn generated_command_line_reference_is_fresh() {
     let mut page = String::from(
         "<!-- Written by `cargo xtask docs` from the help texts; edit src/cli/ instead. -->\n\n# Command line\n\n\
-         Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.\n",
+         Data goes to stdout, messages go to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.\n",
     );
     let commands = [
         "",

@@ -1,4 +1,4 @@
-//! `sinew gradient` as a user meets it: against differences of whole runs, and with mistakes.
+//! `sinew gradient` from the user's point of view: compared with differences of whole runs, and with mistakes.
 
 mod support;
 
@@ -27,7 +27,7 @@ const PROBES: [&str; 6] = [
     "tongue.torque.x-min.y",
 ];
 
-/// What a command tells in JSON.
+/// The JSON output of a command.
 fn told(folder: &Path, arguments: &[&str]) -> Value {
     let said = sinew(folder, arguments);
     assert!(said.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&said.stderr));
@@ -47,7 +47,7 @@ fn ended(folder: &Path, change: &str) -> Vec<f64> {
     PROBES.iter().map(|probe| said["probes"][probe].as_f64().unwrap()).collect()
 }
 
-/// The value of the scene behind an input, how to write it, and the step to take.
+/// The value of the scene behind an input, its format, and the step for differences.
 fn key(input: &str) -> Option<(String, f64, f64)> {
     let (key, value, step) = match input {
         "tongue.activation.upper" => ("body.tongue.muscle.upper.activation", 0.5, 1e-4),
@@ -60,8 +60,8 @@ fn key(input: &str) -> Option<(String, f64, f64)> {
     Some((key.into(), value, step))
 }
 
-/// Forward and adjoint are the same number, and that of central differences of whole runs: steps of 1e-4 leave 1e-8 of truncation, and runs that
-/// end within 1e-10 of an equilibrium 1e-6 of noise.
+/// Forward and adjoint derivatives agree with each other and with central differences of whole runs: steps of 1e-4 have
+/// a truncation error of 1e-8, and runs that end within 1e-10 of an equilibrium have a noise of 1e-6.
 #[test]
 fn gradients_are_those_of_whole_runs() {
     let folder = write_scene("gradient_runs", |text| text);
@@ -81,7 +81,7 @@ fn gradients_are_those_of_whole_runs() {
         for (k, probe) in PROBES.iter().enumerate() {
             let numeric = (plus[k] - minus[k]) / (2.0 * step);
             let (forward, adjoint) = value(probe, input);
-            // What is exactly zero has only the rounding of the runs.
+            // Exact zeros only have the rounding errors of the runs.
             let rounding = 1e-12 * plus[k].abs() / step;
             assert!(
                 (forward - adjoint).abs() <= 1e-8 * forward.abs() + rounding,
@@ -93,14 +93,14 @@ fn gradients_are_those_of_whole_runs() {
             );
         }
     }
-    // Weight is density times gravity: both derivatives say the same.
+    // Weight is density times gravity, so both derivatives agree.
     let (by_density, by_gravity) =
         (value("tip.displacement.z", "tongue.density").0, value("tip.displacement.z", "gravity.z").0);
     let same = by_density * 1060.0 - by_gravity * -9.81;
     assert!(same.abs() < 1e-8 * by_density.abs() * 1060.0, "{same}");
 }
 
-/// What does nothing is zero, and told; ends of activation have kinks.
+/// An input without effect has derivative zero and a note; activation has kinks at its ends.
 #[test]
 fn inputs_that_do_nothing_and_kinks_are_told() {
     let folder = write_scene("gradient_kinks", |text| text.replace("[\"1 s\", 0.5]", "[\"1 s\", 1.0]"));

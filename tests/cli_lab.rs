@@ -1,4 +1,4 @@
-//! `sinew lab` and `sinew muscle` as a user meets them.
+//! `sinew lab` and `sinew muscle` from the user's point of view.
 
 mod support;
 
@@ -18,7 +18,8 @@ fn figures(folder: &Path, protocol: &str) -> serde_json::Value {
     serde_json::from_slice(&said.stdout).unwrap_or_else(|error| panic!("{protocol}: {error}"))
 }
 
-/// A strip whose fibers are all alike gives back the curves that were put in: each protocol passes its `[lab.expect]`, which are closed forms.
+/// A strip with uniform fibers reproduces its input curves: each protocol passes its `[lab.expect]`, which has closed
+/// forms.
 #[test]
 fn a_strip_returns_what_was_put_in() {
     let folder = fresh_folder("lab_strip");
@@ -43,7 +44,7 @@ fn what_cannot_be_examined_is_told() {
     write(&strip());
     complaint(&folder, &["lab", "tension-lenght", "strip.toml"], &["tension-lenght", "tension-length"]);
     write(&strip().replace("max_velocity = \"5 1/s\", ", ""));
-    complaint(&folder, &["lab", "force-velocity", "strip.toml"], &["the same at every speed"]);
+    complaint(&folder, &["lab", "force-velocity", "strip.toml"], &["does not depend on speed"]);
     write(&strip().replace("axis = [1, 0, 0]", "axis = [1, 0, 0]\nclamp = \"heel\""));
     complaint(&folder, &["lab", "twitch", "strip.toml"], &["heel"]);
     write(&strip().replace("axis = [1, 0, 0]", "axis = [1, 0, 0]\nmuscle = \"biceps\""));
@@ -61,7 +62,7 @@ fn curves_are_printed_and_drawn() {
     assert_eq!(page.matches("<svg").count(), 4);
 }
 
-/// Curves of another program are drawn beside ours, with the differences; a table that is none is told by its line.
+/// Curves of another program are drawn beside ours, with the differences; an invalid table is reported with its line.
 #[test]
 fn foreign_curves_are_drawn_beside_the_known_ones() {
     let folder = fresh_folder("foreign_curves");
@@ -70,11 +71,11 @@ fn foreign_curves_are_drawn_beside_the_known_ones() {
     told(&folder, &["muscle", "curves", "-o", "out", "--beside", "theirs.csv"]);
     let page = std::fs::read_to_string(folder.join("out/curves.html")).unwrap();
     assert!(page.contains("Active force over length: differences") && page.contains("Blemker 2005 − theirs"));
-    assert!(!page.contains("Force of tendon over strain: differences"));
+    assert!(!page.contains("Tendon force over strain: differences"));
     for (text, cause) in [
         ("kind,curve,x,force\nactive,theirs,1\n", "line 2: a line has four columns"),
-        ("kind,curve,x,force\nactiv,theirs,1,1\n", "`activ` is no kind of curve"),
-        ("kind,curve,x,force\nactive,theirs,1,one\n", "`one` is no number"),
+        ("kind,curve,x,force\nactiv,theirs,1,1\n", "`activ` is not a kind of curve"),
+        ("kind,curve,x,force\nactive,theirs,1,one\n", "`one` is not a number"),
         ("kind,curve,x,force\nactive,theirs,1,1\nactive,theirs,1,2\n", "curve `theirs`"),
     ] {
         write(text);
@@ -93,14 +94,18 @@ fn bad_muscles_are_told_with_their_cause() {
         complaint(&folder, &["check", "strip.toml"], words);
     };
     let muscle = "max_velocity = \"5 1/s\"";
-    check("fibers = { along = [1, 0, 0] }, ", "", &["fibres of this muscle run", "along"]);
+    check("fibers = { along = [1, 0, 0] }, ", "", &["no fiber directions", "along"]);
     check("along = [1, 0, 0]", "along = [0, 0, 0]", &["along"]);
     check("along = [1, 0, 0]", "field = \"fiber\"", &["no field \"fiber\""]);
     check("[\"1 s\", 1]", "[\"1 s\", 1.5]", &["1.5"]);
     check(muscle, "optimal_stretch = 0", &["optimal_stretch", "positive"]);
     check(muscle, "active_curve = [[1, 1], [0.5, 0]]", &["active_curve", "abscissa 0.5"]);
     check(muscle, "velocity_curve = [[-1, 0], [0, 1]]", &["max_velocity"]);
-    check("type = \"muscle\"", "type = \"linear\", young = \"1 kPa\", poisson = 0.3", &["linear", "no muscle fibres"]);
+    check(
+        "type = \"muscle\"",
+        "type = \"linear\", young = \"1 kPa\", poisson = 0.3",
+        &["linear", "not support muscle fibers"],
+    );
     check(
         "fibers = { along = [1, 0, 0] }",
         "fibers = { between = { from = \"x-min\", to = \"x-max\", pennation = \"90 deg\" } }",

@@ -1,4 +1,4 @@
-//! `sinew mesh` as a user meets it: files in, files, tables and pictures out.
+//! `sinew mesh` from the user's point of view: files, tables and pictures.
 
 mod support;
 
@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command printed; it must have ended with this status and must not have found a bug.
+/// The output of a command; it must have ended with this status and without a bug report.
 fn printed(output: &Output, status: i32) -> String {
     let talk = text(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{talk}{}", text(&output.stdout));
@@ -122,7 +122,7 @@ fn several_files_are_told_and_one_bad_file_does_not_hide_the_others() {
     assert!(text(&unknown.stderr).contains(".vtu") && unknown.status.code() == Some(2));
 }
 
-/// There and back through every volume format: the same points and cells, in parts where a format has parts.
+/// Round trip through every volume format: the same points and cells, in parts if a format has parts.
 #[test]
 fn a_volume_survives_every_volume_format() {
     let folder = fresh_folder("mesh_convert");
@@ -184,7 +184,7 @@ fn boundary_scale_and_skip_do_what_they_say() {
     let surface = path(&folder, "surface.ply");
     printed(&mesh(&["convert", &file, &surface, "--boundary", "--scale", "1000", "--skip", "wedge"]), 0);
     let facts = json(&mesh(&["info", &surface, "--json"]), 0);
-    // Single precision is enough for PLY.
+    // Single precision for PLY.
     assert!((facts["area"].as_f64().expect("an area") - 0.1e6).abs() < 1.0, "{facts}");
     assert!((facts["volume"].as_f64().expect("closed") - 0.002e9).abs() < 20.0, "{facts}");
     let wrong = mesh(&["convert", &file, &path(&folder, "x.vtu"), "--skip", "wegde"]);
@@ -211,7 +211,7 @@ fn text_and_versions_can_be_asked_for() {
     assert!(2 * size(&packed) < size(&plain), "{} {}", size(&packed), size(&plain));
 }
 
-/// A ball of radius 10 cm is filled: the lattice holds at least its volume, 4/3 π r³ = 4.19 L, and not much more.
+/// A ball of radius 10 cm is filled: the lattice has at least its volume, 4/3 π r³ = 4.19 L, and not much more.
 #[test]
 fn a_closed_surface_is_filled() {
     let folder = fresh_folder("mesh_fill");
@@ -232,7 +232,7 @@ fn a_closed_surface_is_filled() {
     let wrong = mesh(&["fill", &file, &path(&folder, "x.vtu"), "--cell", "2 kg"]);
     assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("length"), "{}", text(&wrong.stderr));
     let flat = mesh(&["fill", &file, &path(&folder, "x.stl"), "--cell", "2 cm"]);
-    assert!(text(&flat.stderr).contains("holds surfaces"), "{}", text(&flat.stderr));
+    assert!(text(&flat.stderr).contains("stores surfaces"), "{}", text(&flat.stderr));
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn check_tells_everything_that_is_wrong_at_once() {
     let mut data = block();
     data.cell_fields.clear();
     data.cell_sets.clear();
-    // A copy of a cell, a flat cell, and a point that nobody uses.
+    // A copy of a cell, a flat cell, and an unused point.
     let first: Vec<u32> = data.groups[0].cell(0).to_vec();
     data.push_cell(CellShape::Tet4, &first);
     data.points.push((data.points[0] + data.points[1]) * 0.5);

@@ -1,4 +1,4 @@
-//! `sinew new`, `play`, `status`, `completions` and `manual` as a user meets them.
+//! `sinew new`, `play`, `status`, `completions` and `manual` from the user's point of view.
 
 mod support;
 
@@ -93,7 +93,7 @@ fn a_mesh_becomes_a_scene_of_plausible_size() {
     let output = sinew(&folder, &["new", "scenes/a.toml", "--mesh", "meshes/block.vtu"]);
     printed(&output, 0);
     let talk = text(&output.stderr);
-    assert!(talk.contains("millimetres") && talk.contains("0.2 m × 0.1 m × 0.1 m"), "{talk}");
+    assert!(talk.contains("millimeters") && talk.contains("0.2 m × 0.1 m × 0.1 m"), "{talk}");
     let written = std::fs::read_to_string(folder.join("scenes/a.toml")).expect("a scene");
     assert!(written.contains("file = \"../meshes/block.vtu\"") && written.contains("scale = 0.001"), "{written}");
     assert!(written.contains("grip \\\"A\\\""), "{written}");
@@ -101,7 +101,7 @@ fn a_mesh_becomes_a_scene_of_plausible_size() {
     save(&MeshData::from(&icosphere(0.1, 5).expect("a ball")), &folder.join("ball.stl"));
     let output = sinew(&folder, &["new", "b", "--mesh", "ball.stl"]);
     printed(&output, 0);
-    assert!(text(&output.stderr).contains("metres"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("meters"), "{}", text(&output.stderr));
     assert!(printed(&sinew(&folder, &["check", "b.toml"]), 0).contains("ball"));
 }
 
@@ -138,7 +138,7 @@ fn run(folder: &Path) {
 fn a_run_is_played_and_its_status_told() {
     let folder = fresh_folder("play_status");
     run(&folder);
-    // Not a terminal: numbers. The ball falls freely, so its volume stays.
+    // Not a terminal: numbers. The ball falls freely, so its volume stays constant.
     let table = printed(&sinew(&folder, &["play", "out/drop"]), 0);
     assert!(table.contains("7 frames") && table.contains("volume [cm³]") && !table.contains('\x1b'), "{table}");
     let played: serde_json::Value =
@@ -156,7 +156,7 @@ fn a_run_is_played_and_its_status_told() {
     assert!(sixel.starts_with("\x1bP0;1q\"1;1;64;48#") && sixel.contains("\x1b\\") && sixel.contains("frame 6"));
     let kitty = printed(&sinew(&folder, &["play", "out/drop", "--kitty", "--frame", "0", "--size", "64x48"]), 0);
     assert!(kitty.starts_with("\x1b_Ga=T,f=100,"));
-    // A whole film gives the cursor back.
+    // The cursor is restored at the end of the film.
     let film = printed(&sinew(&folder, &["play", "out/drop", "--blocks", "--size", "16x12", "--speed", "100"]), 0);
     assert!(film.contains("\x1b[?25l") && film.trim_end().ends_with("\x1b[?25h\x1b[0m"), "{film:?}");
     for (arguments, expected) in [
@@ -170,7 +170,7 @@ fn a_run_is_played_and_its_status_told() {
     }
     let status = printed(&sinew(&folder, &["status"]), 0);
     assert!(status.contains("out/drop: done, 6 of 6 frames") && status.contains("passed"), "{status}");
-    // As a killed run leaves it: still called running, but nobody is there.
+    // State of a killed run: marked as running, but without a process.
     let manifest = folder.join("out/drop/manifest.json");
     let killed = std::fs::read_to_string(&manifest).expect("a manifest").replace("\"done\"", "\"running\"");
     std::fs::write(&manifest, killed).expect("a manifest");

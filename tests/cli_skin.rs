@@ -1,4 +1,4 @@
-//! `sinew character` and `sinew skin` as a user meets them.
+//! `sinew character` and `sinew skin` from the user's point of view.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn a_character_is_written_with_its_bones() {
         assert!(bone["radius"].as_float().is_some_and(|radius| radius > 0.0), "{bone:?}");
         assert_eq!(bone["ends"].as_array().map(Vec::len), Some(2));
     }
-    // One motion alone, which is not among the usual ones.
+    // A single motion that is not among the default ones.
     told(&folder, &["character", "hand", "--edge", "8 mm", "--motion", "poses", "--seconds", "5", "-o", "poses.glb"]);
     let rig = load_rig(&folder.join("poses.glb")).expect("a character");
     let names: Vec<&str> = rig.animations.iter().map(|animation| animation.name.as_str()).collect();
@@ -85,7 +85,7 @@ fn an_arm_with_flesh_is_written_in_all_formats() {
     let blended = rig.blend(node, part, &part.positions, &rig.pose(rig.animations.first(), 0.0));
     let worst = samples[0].iter().zip(&blended).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     assert!(worst < 1e-3, "{worst} m from the first pose");
-    // It moves, and flesh stays near the skeleton that moves it.
+    // It moves, and flesh stays near its skeleton.
     let blended = rig.blend(node, part, &part.positions, &rig.pose(rig.animations.first(), 0.125));
     let moved = samples[3].iter().zip(&samples[0]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     let mean = samples[3].iter().zip(&blended).map(|(a, b)| a.distance(*b)).sum::<f64>() / blended.len() as f64;
@@ -108,7 +108,7 @@ fn an_arm_with_flesh_is_written_in_all_formats() {
     assert!(folder.join("out/arm/report.html").exists());
 }
 
-/// A root that mirrors everything: what is written has no root any more, and must face outwards without it.
+/// A root that mirrors everything: the output has no root, and must face outward without it.
 #[test]
 fn a_mirrored_arm_is_not_inside_out() {
     let folder = fresh_folder("skin_mirrored");
@@ -140,7 +140,7 @@ fn a_mirrored_arm_is_not_inside_out() {
     assert!((volume(&back) / volume(&rig) - 1.0).abs() < 1e-3, "{} against {} m³", volume(&back), volume(&rig));
 }
 
-/// Before its first key an animation stands still, here at rest but for the rounding of the file.
+/// Before its first key an animation stands still, here at rest up to the rounding of the file.
 #[test]
 fn a_character_may_stand_still() {
     let folder = fresh_folder("skin_still");
@@ -194,11 +194,11 @@ fn the_scene_of_a_character_can_be_written_and_checked() {
     told(&folder, &["check", "arm.toml"]);
 }
 
-/// Bones from a file that lies elsewhere: a capsule that holds, and modeled ones over which flesh slides.
+/// Bones from a file in another folder: a capsule that holds, and modeled ones over which flesh slides.
 #[test]
 fn flesh_slides_over_modelled_bones() {
     let folder = fresh_folder("skin_bones");
-    // A ball that stands on the elbow, in the file of the character.
+    // A ball on the elbow, in the file of the character.
     let mut rig = arm();
     let ball = icosphere(0.008, 4).expect("a ball");
     let part = Part { positions: ball.positions().to_vec(), triangles: ball.triangles().to_vec(), ..Part::default() };
@@ -227,23 +227,24 @@ fn flesh_slides_over_modelled_bones() {
     for (list, causes) in [
         (slide("ball", "mesh = \"nothing.obj\""), &["nothing.obj"][..]),
         (slide("knob", "surface = \"knop\""), &["\"knop\"", "did you mean \"knob\"?"]),
-        (slide("knob", "radius = \"1 cm\""), &["`ends`, `mesh` or `surface`"]),
+        (slide("knob", "radius = \"1 cm\""), &["one of `ends`, `mesh` and `surface`"]),
         (slide("knob", "ends = [[0, 0, 0], [1, 0, 0]]"), &["`ends` and `radius` belong together"]),
-        ("{ joint = \"elbow\", surface = \"knob\", hold = \"soft\" }".into(), &["a surface has none"]),
-        ("{ joint = \"elbow\", surface = \"knob\", cover = \"1 mm\" }".into(), &["`cover` belongs to"]),
+        ("{ joint = \"elbow\", surface = \"knob\", hold = \"soft\" }".into(), &["a surface has no axis"]),
+        ("{ joint = \"elbow\", surface = \"knob\", cover = \"1 mm\" }".into(), &["`cover` needs"]),
     ] {
         std::fs::write(folder.join("bones/wrong.toml"), bones(&[list])).expect("bones");
         complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), causes);
     }
     for (text, cause) in
-        [("hold = \"slide\"\n", "no list `bones`"), ("bones = []\nhold = \"slide\"\n", "nothing would hold it")]
+        [("hold = \"slide\"\n", "list `bones` is missing"), ("bones = []\nhold = \"slide\"\n", "nothing would hold it")]
     {
         std::fs::write(folder.join("bones/wrong.toml"), text).expect("bones");
         complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), &[cause]);
     }
 }
 
-/// Firmness of soft bones by bone and by paint, stiffness of flesh by joint and by paint: all of them from one character.
+/// Attachment stiffness of soft bones by bone and by paint, stiffness of flesh by joint and by paint: all from one
+/// character.
 #[test]
 fn firmness_and_stiffness_are_said_by_name_or_painted() {
     let folder = fresh_folder("skin_paint");
@@ -301,7 +302,7 @@ attachment_stiffness = 10
     assert!(is(shoulder, 20.0), "{shoulder:?}");
     assert!(is(firmness(&painted, "elbow"), 30.0));
 
-    // Cells of the middle of the forearm, all flesh, and the same of the upper arm.
+    // Cells in the middle of the forearm, entirely flesh, and the same of the upper arm.
     let young = |simulation: &Simulation| {
         let body = &simulation.model().bodies[0];
         let stiffest = |range: std::ops::Range<f64>| {
@@ -330,6 +331,6 @@ attachment_stiffness = 10
     refused("attachment_stiffness_map = { }", "`attribute` or `texture`");
     refused(
         &bones.replace("hold = \"hard\"", "hold = \"hard\", attachment_stiffness = 3"),
-        "`attachment_stiffness` belongs to",
+        "`attachment_stiffness` needs",
     );
 }

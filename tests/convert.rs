@@ -1,4 +1,4 @@
-//! From a recording to every format, and the same numbers in all of them.
+//! From a recording to every format, with the same numbers in all of them.
 
 mod support;
 
@@ -26,18 +26,18 @@ fn text(path: &Path) -> &str {
 fn run_folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        // Test runners may give each test a process of its own.
+        // Test runners may run each test in a separate process.
         let folder = fresh_folder(&format!("convert_run_{}", std::process::id()));
         let scene = "scenes/basics/hanging_block.toml";
         let options = ["--frames", "5", "--set", "record.stress=true", "--set", "record.apng=false"];
         let output = sinew(&[&["run", "-q", scene, "-o", text(&folder)][..], &options].concat());
-        // Five frames are too few for what the scene expects: 1 is fine, 2 is not.
+        // Five frames are too few for the expectations of the scene: status 1 is fine, 2 is not.
         assert_ne!(output.status.code(), Some(2), "{}", stderr(&output));
         folder
     })
 }
 
-/// Converts the run, to files in a fresh folder.
+/// Converts the run to files in a fresh folder.
 fn convert(folder: &str, files: &[&str], options: &[&str]) -> (PathBuf, Output) {
     let folder = fresh_folder(folder);
     let paths: Vec<String> = files.iter().map(|file| text(&folder.join(file)).to_string()).collect();
@@ -144,7 +144,7 @@ fn every_format_holds_the_same_surface() {
     assert_eq!(&std::fs::read(folder.join("a.apng")).expect("a picture")[1..4], b"PNG");
     let pvd = std::fs::read_to_string(folder.join("a.pvd")).expect("an index");
     assert_eq!(pvd.matches("<DataSet").count(), 6);
-    // What the run wrote is what was converted.
+    // The files of the run equal the converted ones.
     for name in ["probes.csv", "surface.usda"] {
         let extension = name.rsplit('.').next().expect("an extension");
         let during = std::fs::read(run_folder().join(name)).expect("a file of the run");
@@ -237,7 +237,7 @@ fn a_recording_that_was_cut_off_is_converted_up_to_its_last_frame() {
 #[test]
 fn mistakes_are_explained() {
     let cases: [(&str, &[&str], &[&str]); 7] = [
-        ("a.xyz", &[], &["cannot tell what to write", ".usda", "for ParaView"]),
+        ("a.xyz", &[], &["unknown format of", ".usda", "for ParaView"]),
         ("a.abc", &[], &["hint: for Alembic write .usda"]),
         ("a.usda", &["--frames", "100..200"], &["no frame is selected: the recording has frames 0 to 5"]),
         ("a.usda", &["--frames", "5..2"], &["A..B"]),
@@ -260,7 +260,7 @@ fn mistakes_are_explained() {
     let output = sinew(&["convert", "Cargo.toml", "-o", "x.usda"]);
     assert!(stderr(&output).contains("this is not a recording of Sinew"), "{}", stderr(&output));
     let (_, output) = convert("convert_twice", &["a.pvd", "a.vtu"], &[]);
-    assert!(stderr(&output).contains("asked for twice"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("given twice"), "{}", stderr(&output));
 }
 
 #[test]
@@ -268,11 +268,11 @@ fn gigabytes_are_written_only_when_asked_for_twice() {
     let files = ["a.png", "b.png", "c.png"];
     let (folder, output) = convert("convert_large", &files, &["--size", "8192x8192"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("this takes about 1.1 GiB\nhint: --yes"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the files take about 1.1 GiB\nhint: --yes"), "{}", stderr(&output));
     assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0);
 }
 
-/// A file that cannot be written ends the conversion; what would have been half of an output is gone.
+/// A file that cannot be written ends the conversion; incomplete outputs are removed.
 #[test]
 fn an_output_is_whole_or_absent() {
     let folder = fresh_folder("convert_whole");

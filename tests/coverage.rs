@@ -1,4 +1,4 @@
-//! `docs/papers/coverage.toml` keeps its promises: complete, in order, and every proof exists.
+//! Checks of `docs/papers/coverage.toml`: it is complete and in order, and every proof exists.
 
 mod support;
 
@@ -17,7 +17,7 @@ const DOCUMENTS: [(&str, &str, &str, usize, usize); 5] = [
     ("CHE", "Chen92", "Muscle animation with finite elements", 69, 22),
 ];
 
-/// Experiments of [Luo20] are counted per chapter.
+/// Experiments of \[Luo20\] are counted per chapter.
 const LUO_CHAPTERS: [(usize, usize); 5] = [(2, 4), (3, 12), (4, 13), (5, 8), (6, 5)];
 
 struct Row {

@@ -1,4 +1,4 @@
-//! The written pages tell the truth: paths exist, links lead somewhere, nothing names the machine it was written on.
+//! Checks of the written pages: paths exist, links lead somewhere, and nothing names the machine of an author.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn backquoted(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a backquoted piece is meant as a path of the repository.
+/// Whether a backquoted piece is a path of the repository.
 fn is_path(piece: &str) -> bool {
     let top = [
         "benches/",
@@ -71,7 +71,7 @@ fn every_path_named_in_the_architecture_exists() {
 #[test]
 fn every_path_named_in_other_pages_exists() {
     let mut wrong = Vec::new();
-    // The changelog speaks of the past; the papers' README shows made-up examples.
+    // The changelog describes the past; the papers' README shows made-up examples.
     for page in markdown().into_iter().filter(|page| page != "CHANGELOG.md" && page != "docs/papers/README.md") {
         for path in backquoted(&read(&page)).into_iter().filter(|piece| is_path(piece) && !exists(piece)) {
             wrong.push(format!("{page}: {path}"));
@@ -124,7 +124,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// NodalTerms of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
+/// Anchors of the headings of a page, in the usual form: lower case, dashes for spaces, no punctuation.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings
@@ -136,6 +136,76 @@ fn anchors(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Citations in brackets, such as `Teran05` and `Bonet08` in `\[Teran05; Bonet08, §6.4\]`.
+fn citations(text: &str) -> Vec<&str> {
+    let bracketed = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside);
+    let words = bracketed.flat_map(|inside| inside.split([',', ';'])).map(|word| word.trim().trim_end_matches('\\'));
+    words.filter(|word| is_citation(word)).collect()
+}
+
+/// A name in capitals and small letters, a year of two digits, at most three small letters.
+fn is_citation(word: &str) -> bool {
+    let name = word.trim_end_matches(|c: char| c.is_ascii_lowercase()).trim_end_matches(|c: char| c.is_ascii_digit());
+    let year = &word[name.len()..];
+    let digits = year.chars().take_while(char::is_ascii_digit).count();
+    name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.ends_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_alphabetic())
+        && digits == 2
+        && year.len() <= digits + 3
+}
+
+#[test]
+fn every_citation_is_in_the_references() {
+    let references = read("references.bib");
+    let known: Vec<&str> =
+        references.lines().filter_map(|line| line.strip_prefix('@')?.split_once('{')?.1.strip_suffix(',')).collect();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for file in files() {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let prose = match file.extension().and_then(|extension| extension.to_str()) {
+            Some("md") => text,
+            Some("rs") => {
+                text.lines().filter(|line| line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+            }
+            _ => continue,
+        };
+        for key in citations(&prose) {
+            count += 1;
+            if !known.contains(&key) {
+                wrong.push(format!("{}: {key}", file.display()));
+            }
+        }
+    }
+    assert!(count > 150, "only {count} citations found: has their form changed?");
+    assert!(wrong.is_empty(), "citations that references.bib does not have:\n{}", wrong.join("\n"));
+}
+
+/// Markdown changes backslashes and underscores in a bare `$…$`. Formulas are code: blocks of `math`, or a code span between
+/// dollar signs.
+#[test]
+fn formulas_in_doc_comments_are_code() {
+    let is_doc = |line: &str| line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
+    let mut wrong = Vec::new();
+    // Help texts of the command line are not Markdown.
+    for file in files().into_iter().filter(|file| !file.starts_with(root().join("src/cli"))) {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        if file.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let mut in_block = false;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| is_doc(line)) {
+            in_block ^= line.contains("```");
+            let formulas = line.replace("$`", "`").replace("`$", "`");
+            if !in_block && formulas.split('`').step_by(2).any(|prose| prose.contains('$')) {
+                wrong.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "write formulas as ```math or $`…`$:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn generated_scene_reference_is_fresh() {
     support::assert_generated("docs/reference/scene.md", &sinew::scene::reference::markdown());
@@ -143,7 +213,7 @@ fn generated_scene_reference_is_fresh() {
 
 #[test]
 fn no_file_names_the_machine_it_was_written_on() {
-    // Written in two pieces, so that this file does not accuse itself.
+    // Written in two pieces, so that this file does not match itself.
     let forbidden =
         [["/wo", "rk/"], ["/ro", "ot/"], ["/ho", "me/"], ["/tm", "p/"], ["../sha", "red"], ["../.lib", "rary"]];
     let forbidden = forbidden.map(|parts| parts.concat());

@@ -1,4 +1,4 @@
-//! What a run has reported as written survives everything that can happen to its process, its disk and its folder.
+//! Files that a run has reported as written survive any failure of its process, its disk and its folder.
 #![cfg(unix)]
 
 mod support;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sinew::scene::store::Recording;
 
-/// A bar with a track, friction and a rigid body: some milliseconds per frame, so that a kill hits every phase.
+/// A bar with a track, friction and a rigid body: some milliseconds per frame, so that kills hit every phase.
 const SCENE: &str = r#"
 title = "to be killed"
 duration = "0.3 s"
@@ -58,7 +58,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a run prints with `--json`.
+/// The `--json` output of a run.
 fn result(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(output)))
 }
@@ -73,7 +73,7 @@ fn wait_for(path: &Path, child: &mut Child) {
     }
 }
 
-/// Every file of a folder and below that is neither hidden nor different in every run, with its content.
+/// Every file in a folder and below that is neither hidden nor different in every run, with its content.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -81,7 +81,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         for entry in std::fs::read_dir(next).unwrap().flatten() {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            // The report and the manifest tell times; recording and checkpoint hold them too.
+            // The report and the manifest contain times; recording and checkpoint do too.
             let is_timed =
                 ["report.html", "manifest.json", "checkpoint.bin", "recording.sinew"].contains(&name.as_str());
             if path.is_dir() {
@@ -95,7 +95,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// No file of a killed run is half written: what can be seen is whole.
+/// No file of a killed run is half written: visible files are complete.
 fn assert_whole(folder: &Path, recorded: usize) {
     for (name, content) in files(folder) {
         let end: &[u8] = match name.extension().and_then(|extension| extension.to_str()) {
@@ -184,7 +184,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_is_computed() {
     let locked = folder.join("locked");
     std::fs::create_dir(&locked).unwrap();
     std::fs::set_permissions(&locked, Permissions::from_mode(0o555)).unwrap();
-    // Root may write anywhere; a place where even root may not is in the system's own tree.
+    // Root may write anywhere except in the system's own tree.
     let is_root = std::fs::write(locked.join("probe"), b"").is_ok();
     let output = if is_root { PathBuf::from("/proc/sinew-test") } else { locked.join("out") };
     let start = Instant::now();
@@ -195,7 +195,7 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_is_computed() {
     let _ = std::fs::set_permissions(&locked, Permissions::from_mode(0o755));
 }
 
-/// A small disk, where the system allows to make one.
+/// A small disk, if the system allows creating one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -220,7 +220,7 @@ fn a_full_disk_keeps_what_was_written_and_can_be_continued_elsewhere() {
     let scene = scene(&folder);
     let only_recording = ["--set", "record.vtu=false", "--set", "record.usd=false", "--set", "duration=1.5"];
     for (name, kilobytes, settings) in [("files", 700, &[][..]), ("recording", 400, &only_recording)] {
-        // Without the right to mount there is /dev/full, which is full for everyone.
+        // Without the right to mount, /dev/full serves: it is full for everyone.
         let Some(disk) = SmallDisk::new(folder.join(name), kilobytes) else {
             eprintln!("no right to mount a small disk: only the message is checked");
             let full = finished(command(&scene, Path::new("/dev/full"), &[]));
@@ -238,7 +238,7 @@ fn a_full_disk_keeps_what_was_written_and_can_be_continued_elsewhere() {
         assert!(recording.frame_count() > kept, "{kept} frames were reported, {} are there", recording.frame_count());
         let leftovers = files(&output).into_iter().filter(|(_, content)| content.is_empty());
         assert_eq!(leftovers.count(), 0, "empty files are half files");
-        // The folder moves to a disk with room, and the run goes on.
+        // The folder moves to a disk with space, and the run continues.
         let room = folder.join(format!("room-{name}"));
         let copied = Command::new("cp").arg("-r").arg(&output).arg(&room).status().unwrap();
         assert!(copied.success());

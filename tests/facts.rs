@@ -1,4 +1,5 @@
-//! What pages say of the code is what the code says: figures, floors of crates, files with `unsafe`, versions; and the changelog keeps its form.
+//! Pages agree with the code: figures, floors of crates, files with `unsafe`, versions; and the changelog has the right
+//! form.
 
 mod support;
 
@@ -6,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use support::{files, read, root};
 
-/// Phrases of pages with the constants they print. `{NAME}` is the value of `const NAME`, wherever below `crates/` it is defined.
+/// Phrases of pages with the constants they print. `{NAME}` is the value of `const NAME`, defined anywhere below
+/// `crates/`.
 const PRINTED: &[(&str, &str)] = &[
     (
         "docs/concepts/how-a-step-works.md",
@@ -31,7 +33,7 @@ const PRINTED: &[(&str, &str)] = &[
     ("docs/design/linear-systems.md", "and {STATIC_FORCING} in quasistatics"),
 ];
 
-/// Text with every run of white space as one space: phrases may be wrapped.
+/// Text with every run of white space as one space, because phrases may be wrapped.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -62,7 +64,7 @@ fn constants(sources: &[(String, String)]) -> BTreeMap<String, Vec<(f64, String)
     found
 }
 
-/// A number as pages write it: plain, or with commas between thousands.
+/// A number as written on pages: plain, or with commas between thousands.
 fn spellings(value: f64) -> [String; 2] {
     let plain = value.to_string();
     let (whole, part) = plain.split_once('.').map_or((plain.as_str(), None), |(whole, part)| (whole, Some(part)));
@@ -119,7 +121,7 @@ fn has_unsafe(line: &str) -> bool {
     words.into_iter().any(|word| word == "unsafe")
 }
 
-/// Backquoted paths in the part of a page that begins with `from` and ends at a heading or at the next paragraph in bold.
+/// Backquoted paths in the part of a page between `from` and a heading or the next paragraph in bold.
 fn paths_of_part(page: &str, from: &str) -> BTreeSet<String> {
     let text = read(page);
     let (_, part) = text.split_once(from).unwrap_or_else(|| panic!("{page} has no part \"{from}\""));
@@ -144,7 +146,7 @@ fn unsafe_code_is_where_the_architecture_says() {
     assert!(safe.is_empty(), "ARCHITECTURE.md lists places without `unsafe`: {safe:?}");
 }
 
-/// Our crates with those of ours that they depend on, tests aside, by their manifests.
+/// Our crates with their dependencies on each other, without tests, from their manifests.
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let manifests = files().into_iter().filter(|path| path.file_name().is_some_and(|name| name == "Cargo.toml"));
     let tables = manifests.map(|path| {
@@ -154,7 +156,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let mut all = BTreeMap::new();
     for table in tables {
         let Some(name) = table.get("package").and_then(|package| package["name"].as_str()) else { continue };
-        // A list of features, the chores and the fuzz targets are no rooms of the house.
+        // The list of features (sinew-unify), xtask and the fuzz targets are on no floor.
         if !name.starts_with("sinew") || ["sinew-unify", "sinew-fuzz"].contains(&name) {
             continue;
         }
@@ -165,7 +167,7 @@ fn crates() -> BTreeMap<String, BTreeSet<String>> {
     all
 }
 
-/// Height of a crate: one above the highest that it depends on.
+/// Height of a crate: one more than its highest dependency.
 fn floor(name: &str, crates: &BTreeMap<String, BTreeSet<String>>) -> usize {
     crates[name].iter().map(|below| 1 + floor(below, crates)).max().unwrap_or(0)
 }
@@ -217,7 +219,7 @@ fn citation_and_changelog_name_the_version_of_the_workspace() {
     assert!(read("CHANGELOG.md").lines().any(|line| line == format!("## {version}")));
 }
 
-/// The checks above find what they are for.
+/// The checks above detect the errors that they are for.
 #[test]
 fn a_wrong_figure_and_a_hidden_unsafe_are_noticed() {
     let sources = [("crates/a.rs".to_string(), "const MOST: usize = 1_500;\nconst SHARE: f64 = 0.02;\n".to_string())];

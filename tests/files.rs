@@ -1,4 +1,4 @@
-//! No command loses a file of its user: what it deletes, replaces and overwrites is its own.
+//! No command loses a file of its user: it only deletes, replaces and overwrites its own files.
 #![cfg(unix)]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A block that takes a moment: two frames, no pictures.
+/// A quick scene: a block, two frames, no pictures.
 const SHORT: &str = r#"
 duration = "0.1 s"
 frame_rate = "20 Hz"
@@ -46,13 +46,13 @@ fn scene(folder: &Path, record: &str) {
     put(folder.join("short.toml"), &format!("{SHORT}{record}\n"));
 }
 
-/// What was seen: every hidden `*.tmp` file below the output folder, also behind links, was deleted, and two links to `.` were
-/// followed for ever. What should be: a run removes only temporary files that it named itself, where it put them.
+/// Seen: every hidden `*.tmp` file below the output folder, also behind links, was deleted, and two links to `.` were
+/// followed forever. Expected: a run removes only temporary files with its own names, in its own folders.
 #[test]
 fn a_run_deletes_no_temporary_file_of_anyone_else() {
     let folder = support::fresh_folder("files-temporary");
     scene(&folder, "");
-    // A process number that no system gives.
+    // A process id that no system assigns.
     let precious = [
         "proj/.notes.tmp",
         "proj/sub/.draft.tmp",
@@ -99,8 +99,8 @@ fn unfinished(folder: &Path, recording: &str) -> Vec<u8> {
     std::fs::read(folder.join("out").join(recording)).unwrap()
 }
 
-/// What was seen: a damaged checkpoint or manifest, or a recording with a name of its own, and a new run overwrote the recording while
-/// it said that it was kept.
+/// Seen: with a damaged checkpoint or manifest, or a recording with another name, a new run overwrote the recording and
+/// reported that it was kept.
 #[test]
 fn an_unfinished_recording_is_kept_whatever_lies_beside_it() {
     let damage: [(&str, &dyn Fn(&Path)); 4] = [
@@ -134,20 +134,20 @@ fn a_second_unfinished_run_does_not_replace_the_first() {
     for kept in ["previous-recording.sinew", "previous-2-recording.sinew", "recording.sinew"] {
         assert!(folder.join("out").join(kept).exists(), "{kept}");
     }
-    // The new recording is the one that other commands find.
+    // Other commands find the new recording.
     let output = sinew(&folder, &["convert", "out", "-o", "x.csv", "-q"]);
     assert_eq!(code(&output), 0, "{}", text(&output));
 }
 
-/// What was seen: `csv = "recording.sinew"` and its like ended with status 0 and one file of two.
+/// Seen: `csv = "recording.sinew"` and similar keys ended with status 0 and one file instead of two.
 #[test]
 fn outputs_that_share_a_name_are_refused_by_check_and_run() {
     let folder = support::fresh_folder("files-shared");
     let cases = [
         ("csv = \"recording.sinew\"", "`csv` and `recording` would write the same file"),
         ("csv = \"x.usda\"\nusd = \"x.usda\"", "`usd` and `csv` would write the same file"),
-        ("csv = \"checkpoint.bin\"", "`csv` takes the name of a file that every run keeps"),
-        ("recording = \"manifest.json\"", "`recording` takes the name of a file that every run keeps"),
+        ("csv = \"checkpoint.bin\"", "`csv` has the name of a file that every run writes"),
+        ("recording = \"manifest.json\"", "`recording` has the name of a file that every run writes"),
         ("csv = \"cells\"\nvtu = true", "would write the same file"),
     ];
     for (record, message) in cases {
@@ -179,7 +179,7 @@ fn files_that_no_run_wrote_are_not_replaced() {
     assert_eq!(code(&output), 0, "{}", text(&output));
     assert_ne!(read(folder.join("web/probes.csv")), "precious");
     assert_eq!(read(folder.join("web/frames/other.png")), "precious");
-    // Its own files it replaces without a word.
+    // It replaces its own files without a message.
     let output = sinew(&folder, &["run", "short.toml", "-o", "web", "-q"]);
     assert_eq!(code(&output), 0, "{}", text(&output));
 }
@@ -198,7 +198,7 @@ fn a_run_does_not_write_over_what_it_reads() {
     }
 }
 
-/// What was seen: `skin a.glb --scene a.glb` and `mesh info t.obj --picture t.obj` replaced their input, status 0.
+/// Seen: `skin a.glb --scene a.glb` and `mesh info t.obj --picture t.obj` replaced their input, with status 0.
 #[test]
 fn commands_do_not_write_over_what_they_read() {
     let folder = support::fresh_folder("files-commands");
@@ -242,7 +242,7 @@ fn the_demo_keeps_a_scene_that_was_changed() {
     assert_eq!(read(folder.join("out/demo/fist.toml")), "# mine");
 }
 
-/// The plan of a run is complete: whatever a run with every output writes, it has announced in its manifest.
+/// The plan of a run is complete: a run with every output writes only files that its manifest announces.
 #[test]
 fn a_run_writes_nothing_that_it_did_not_announce() {
     let folder = support::fresh_folder("files-announced");

@@ -1,17 +1,17 @@
-//! Contact of two cylinders beside Hertz: half-width and pressure over the whole contact.
+//! Contact of two cylinders compared with Hertz: half-width and pressure over the whole contact.
 
 use std::path::Path;
 
 use sinew_run::compile::compile;
 use sinew_scene::Scene;
 
-/// Radius of each cylinder, thickness of the slabs [m]; stiffness [Pa].
+/// Radius of each cylinder, thickness of the slabs \[m\]; stiffness \[Pa\].
 const RADIUS: f64 = 0.1;
 const THICKNESS: f64 = 2e-3;
 const YOUNG: f64 = 100e3;
 const POISSON: f64 = 0.3;
 
-/// Two nodes of each slab: pressures are means over this width [m].
+/// Two nodes of each slab: pressures are means over this width \[m\].
 const WIDTH: f64 = 1e-3;
 
 /// ∫ √(1 − u²) du from −1.
@@ -37,7 +37,7 @@ fn cylinders_touch_as_wide_and_as_hard_as_hertz_says() {
         let half_width = (4.0 * load * (0.5 * RADIUS) / (std::f64::consts::PI * reduced)).sqrt();
         assert!(half_width > 2e-3, "they are pressed together");
         let middle = mean(1, 0.0);
-        // Of Hertz' pressure the mean of x² is a²/4.
+        // For Hertz's pressure the mean of x² is a²/4.
         let found = 2.0 * mean(2, middle).sqrt();
         assert!((found / half_width - 1.0).abs() < 0.05, "half-width {found} instead of {half_width}");
         let peak = 2.0 * load / (std::f64::consts::PI * half_width);

@@ -1,7 +1,7 @@
-//! What is too much, too far or not there is told in words and in time: no abort, no hang, no NaN.
+//! Excessive, distant or missing input gives a clear message in time: no abort, no hang, no NaN.
 //!
-//! All of this was seen when the program was abused for an hour: it aborted for want of memory, computed for minutes without a word,
-//! printed `inf` and `NaN`, or passed over a mistake.
+//! All these cases were found by abusing the program for an hour: it ran out of memory, computed for minutes without
+//! output, printed `inf` and `NaN`, or ignored a mistake.
 
 mod support;
 
@@ -25,14 +25,14 @@ pin = [{ region = "x-min" }]
 report = false
 "#;
 
-/// Longer than any of these commands takes on a slow machine that does ten other things too; most of them took minutes, or for ever.
+/// Longer than any of these commands takes on a slow and busy machine; most of them used to take minutes, or forever.
 const SOON: Duration = Duration::from_secs(120);
 
 fn put(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
     std::fs::write(folder.join(name), content).expect("the file is written");
 }
 
-/// What a command printed and said; it must end with this status, soon, and without a number that is none.
+/// The output of a command; it must end with this status, soon, and without a number that is NaN or infinite.
 fn answer(folder: &Path, arguments: &[&str], status: i32) -> String {
     let start = Instant::now();
     let output = sinew(folder, arguments);
@@ -44,7 +44,7 @@ fn answer(folder: &Path, arguments: &[&str], status: i32) -> String {
     said
 }
 
-/// A command that may use so many kilobytes of addresses.
+/// A command with a limit on its address space [kB].
 fn limited(folder: &Path, kilobytes: u64, arguments: &[&str]) -> Output {
     let mut shell = Command::new("sh");
     shell.current_dir(folder).stdin(Stdio::null());
@@ -62,7 +62,8 @@ fn animations_without_end_are_refused_by_their_options() {
     assert!(!folder.join("arm.glb").exists());
 }
 
-/// So many zeros as zlib: one zero, then matches of 258 bytes at the distance 1 in the fixed code of deflate, 13 bits each.
+/// This many zeros in zlib format: one zero, then matches of 258 bytes at distance 1 in the fixed code of deflate, 13
+/// bits each.
 fn packed_zeros(count: usize) -> Vec<u8> {
     let mut bits: Vec<bool> = Vec::new();
     let mut put = |code: u32, length: u32| bits.extend((0..length).rev().map(|bit| code >> bit & 1 == 1));
@@ -75,12 +76,12 @@ fn packed_zeros(count: usize) -> Vec<u8> {
     let byte = |bits: &[bool]| bits.iter().enumerate().fold(0u8, |byte, (k, &bit)| byte | u8::from(bit) << k);
     let mut packed = vec![0x78, 0x9c];
     packed.extend(bits.chunks(8).map(byte));
-    // Adler's checksum of zeros: one, and their number modulo 65521.
+    // Adler checksum of zeros: one, and their number modulo 65521.
     packed.extend(((count as u32 % 65521) << 16 | 1).to_be_bytes());
     packed
 }
 
-/// A file that keeps what it promises: 2 GB of points in 17 MB.
+/// A file that really has the announced size: 2 GB of points in 17 MB.
 fn honest_bomb() -> String {
     // Together a multiple of the 24 bytes of a point.
     let (blocks, size) = (96usize, 1 + 258 * 81_281);
@@ -111,7 +112,7 @@ fn a_mesh_beyond_the_memory_is_refused_with_both_numbers() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("needs 7.5 GiB of memory, but ") && said.contains("GiB are free"), "{said}");
-    // The same words for a body that could be made but not simulated.
+    // The same message for a body that could be meshed but not simulated.
     put(&folder, "large.toml", BLOCK.replace("cells = [2, 2, 2]", "cells = [100, 100, 100]"));
     let output = limited(&folder, 4_000_000, &["check", "large.toml"]);
     let said = text(&output.stderr);
@@ -183,7 +184,7 @@ fn bones_that_are_none_are_refused_before_a_scene_is_written() {
     write(&arm(), &folder.join("arm.glb"));
     put(&folder, "empty.toml", "title = \"nothing\"\n");
     put(&folder, "broken.toml", "bones = [\n");
-    for (file, cause) in [("empty.toml", "it has no list `bones`"), ("broken.toml", "TOML parse error")] {
+    for (file, cause) in [("empty.toml", "the list `bones` is missing"), ("broken.toml", "TOML parse error")] {
         complaint(&folder, &["skin", "arm.glb", "--scene", "k.toml", "--bones", file], &[file, cause]);
         assert!(!folder.join("k.toml").exists());
     }
@@ -306,11 +307,11 @@ fn mistakes_of_scenes_are_refused_at_their_keys() {
     let strip = std::fs::read_to_string(root().join("scenes/muscle/lab_strip.toml")).expect("the strip");
     let curve = strip.replacen("muscle = [{ ", "muscle = [{ active_curve = [], ", 1);
     assert_ne!(curve, strip);
-    check("curve.toml", &curve, &["active_curve", "needs points", "hint: leave it out"]);
+    check("curve.toml", &curve, &["active_curve", "needs at least one point", "hint: leave it out"]);
     let endless = strip.replacen("[lab]\n", "[lab]\nduration = \"1e9 s\"\n", 1);
     assert_ne!(endless, strip);
     check("endless.toml", &endless, &["too many steps", "at most 1e8"]);
-    // Ten million cells whose mesh alone would take half a minute and a gigabyte.
+    // Ten million cells; the mesh alone would take half a minute and a gigabyte.
     let wide = "duration = 1\ngravity = 0\n[solver]\ntype = \"quasistatic\"\n[[body]]\nname = \"m\"\n\
         mesh = { from = \"muscle\", shape = \"fusiform\", length = \"12 cm\", width = \"1000 m\", thickness = \"24 mm\", tendon = [\"3 cm\", \"3 cm\"], \
         tendon_width = \"12 mm\", cell = \"6 mm\" }\nmaterial = { type = \"muscle\" }\npin = [{ region = \"origin\" }]\n";
@@ -319,7 +320,7 @@ fn mistakes_of_scenes_are_refused_at_their_keys() {
     check("noise.toml", &BLOCK.replace("[record]", start), &["noise"]);
 }
 
-/// Two blocks a centimeter apart that repel each other from five meters on.
+/// Two blocks a centimeter apart that repel each other within five meters.
 #[test]
 fn a_gap_larger_than_bodies_is_explained_before_the_first_step() {
     let folder = fresh_folder("limits_gap");
@@ -338,7 +339,7 @@ fn a_gap_larger_than_bodies_is_explained_before_the_first_step() {
     assert!(!answer(&folder, &["check", "fine.toml"], 0).contains("`gap`"));
 }
 
-/// A cube of flesh that expands when it is pulled, under a hundred thousand times the weight that it has: each step is hard.
+/// A cube of auxetic flesh under a hundred thousand times its weight: each step is hard.
 const HARD: &str = r#"
 duration = 0.0332
 frame_rate = 60.24096385542168
@@ -378,7 +379,7 @@ fn a_frame_that_takes_long_shows_that_it_is_computed_and_can_be_ended() {
     assert!(start.elapsed() < 2 * SOON, "after {:?}", start.elapsed());
 }
 
-/// Times of computing are in checkpoints, where a resumed run finds them; so recordings can be compared by their bytes.
+/// Timings are in checkpoints, where a resumed run finds them; recordings can therefore be compared bytewise.
 #[test]
 fn two_runs_of_a_scene_have_equal_recordings() {
     let folder = fresh_folder("limits_equal");
@@ -387,7 +388,7 @@ fn two_runs_of_a_scene_have_equal_recordings() {
     told(&folder, &["run", "scene.toml", "-o", "a"]);
     told(&folder, &["run", "scene.toml", "-o", "b", "--threads", "1"]);
     assert!(read("a") == read("b"), "recordings of equal runs differ");
-    // Half of it, and then the rest: the same frames, and the time of the first half is not forgotten.
+    // One half, then the rest: the same frames, and the timing of the first half is kept.
     let json = |arguments: &[&str]| -> serde_json::Value {
         let output = sinew(&folder, &[&["run", "scene.toml", "--json", "-q", "-o"][..], arguments].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -1,4 +1,4 @@
-//! Runs that are killed continue with the same bits, whatever the scene.
+//! Killed runs continue with the same bits, for every scene.
 
 mod support;
 
@@ -11,7 +11,7 @@ use sinew::scene::run::Observer;
 use sinew::scene::spec::record::Output;
 use sinew::scene::store::Recording;
 
-/// Copies the run folder after a frame: what is in it then is what a killed process leaves behind.
+/// Copies the run folder after a frame: a killed process leaves the same files behind.
 struct Snapshot {
     frame: usize,
     seen: usize,
@@ -41,7 +41,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Every number of a recording but wall-clock times.
+/// Every number of a recording except wall-clock times.
 fn content(path: &Path) -> Vec<u64> {
     let recording = Recording::open(path).unwrap();
     let mut bits = Vec::new();
@@ -64,13 +64,13 @@ fn content(path: &Path) -> Vec<u64> {
     bits
 }
 
-/// Frames of each scene that are computed, at most: runs are no different later on.
+/// Maximum number of computed frames of each scene; later frames would add nothing.
 const MAX_FRAMES: usize = 24;
 
 fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     let name = path.strip_prefix(support::root()).unwrap().to_string_lossy().replace(['/', '\\'], "-");
     let mut scene = Scene::load(path).unwrap_or_else(|error| panic!("{error}"));
-    // Pictures are made from the same frames as everything else, and take longer than everything else.
+    // Pictures are made from the same frames, and take longer than everything else.
     (scene.record.report, scene.record.apng, scene.record.png) = (Output::Off, Output::Off, Output::Off);
     let cases = scene.study.as_ref().map_or(1, |study| study.runs().len());
     let most = scene.frame_count().min(MAX_FRAMES);
@@ -82,7 +82,7 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     let (whole, killed) = (folder.join("whole"), folder.join("killed"));
     let frame = 1 + (seed as usize % (frames - 1));
     let mut watch = Snapshot { frame, seen: 0, from: whole.clone(), to: killed.clone() };
-    // A checkpoint after every other frame or so: some frames are recomputed, some are not.
+    // A checkpoint after about every other frame: some frames are recomputed, some are not.
     let options = |output: &Path, resume: bool| RunOptions {
         output: Some(output.into()),
         checkpoint: Some(if seed.is_multiple_of(2) { 0.0 } else { 0.05 }),
@@ -91,7 +91,7 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
         ..RunOptions::default()
     };
     let expected = run(&scene, &options(&whole, false), &mut watch).unwrap_or_else(|error| panic!("{name}: {error}"));
-    // A kill while another scene is run for comparison leaves nothing to continue from but that scene's beginning.
+    // A kill during the run of a scene for comparison leaves only the beginning of that scene to continue from.
     let has_checkpoint = killed.join("checkpoint.bin").exists();
     let resumed = run(&scene, &options(&killed, true), &mut ()).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(resumed.resumed, usize::from(has_checkpoint), "{name}");
@@ -105,7 +105,7 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     Some(name)
 }
 
-/// Friction, tracks, rigid bodies, studies and comparisons included: everything in `scenes/`.
+/// Everything in `scenes/`, including friction, tracks, rigid bodies, studies and comparisons.
 #[test]
 fn every_scene_that_is_killed_continues_with_the_same_bits() {
     let mut seed = 0x9e37_79b9_7f4a_7c15u64;
@@ -132,7 +132,7 @@ fn a_scene_that_has_changed_is_not_continued() {
     run(&scene(&text), &options(false), &mut ()).unwrap();
     let error = run(&scene(&format!("{text}\n# changed")), &options(true), &mut ()).unwrap_err().to_string();
     assert!(error.contains("has changed") && error.contains("--resume"), "{error}");
-    // The run that was there is untouched and can be continued with more frames.
+    // The earlier run is untouched and can be continued with more frames.
     let longer = RunOptions { frames: Some(4), ..options(true) };
     let outcome = run(&scene(&text), &longer, &mut ()).unwrap();
     assert_eq!((outcome.frames, outcome.recomputed, outcome.history.frame_count()), (4, 0, 5));

@@ -1,4 +1,5 @@
-//! What holds for all scene files: each is a test, each compiles, and those that validate stiffness notice a wrong stiffness.
+//! Properties of all scene files: each is a test, each compiles, and those that validate stiffness detect a wrong
+//! stiffness.
 
 mod support;
 
@@ -15,15 +16,15 @@ const INDEPENDENT_OF_STIFFNESS: &[(&str, &str)] = &[
     ("scenes/validation/convergence_hex8.toml", "the order of convergence is the same for every stiffness"),
     ("scenes/validation/convergence_tet10.toml", "the order of convergence is the same for every stiffness"),
     ("scenes/validation/convergence_tet4.toml", "the order of convergence is the same for every stiffness"),
-    ("scenes/validation/crushed.toml", "the rest shape is without stress whatever the body is made of"),
-    ("scenes/validation/free_fall.toml", "momentum is m g t whatever the body is made of"),
-    ("scenes/validation/free_flight.toml", "momentum is kept whatever the body is made of"),
+    ("scenes/validation/crushed.toml", "the rest shape is without stress for any material"),
+    ("scenes/validation/free_fall.toml", "momentum is m g t for any material"),
+    ("scenes/validation/free_flight.toml", "momentum is kept for any material"),
     ("scenes/validation/friction.toml", "sliding follows from gravity and friction"),
-    ("scenes/validation/hanging.toml", "momentum is kept whatever the bodies are made of"),
-    ("scenes/validation/pendulum.toml", "the centre hangs below the corner whatever the block is made of"),
-    ("scenes/validation/reactions.toml", "the reactions carry the weight whatever the body is made of"),
-    ("scenes/validation/scramble.toml", "the rest shape is without stress whatever the body is made of"),
-    ("scenes/validation/springs.toml", "the springs are told their stiffness in N/m"),
+    ("scenes/validation/hanging.toml", "momentum is kept for any material"),
+    ("scenes/validation/pendulum.toml", "the center hangs below the corner for any material"),
+    ("scenes/validation/reactions.toml", "the reactions carry the weight for any material"),
+    ("scenes/validation/scramble.toml", "the rest shape is without stress for any material"),
+    ("scenes/validation/springs.toml", "the scene gives the stiffness of the springs in N/m"),
     ("scenes/validation/torus.toml", "any flesh that soft melts, and any that stiff springs back"),
 ];
 
@@ -97,7 +98,8 @@ fn validation_scenes_fail_with_a_stiffness_that_is_off_by_a_tenth() {
     assert!(checked > 0, "there is no validation scene that depends on stiffness");
 }
 
-/// MCA X10: an arm that curls within one frame takes at most half as many nonlinear cycles as Newton's method takes steps.
+/// MCA X10: an arm that curls within one frame takes at most half as many nonlinear cycles as Newton's method takes
+/// steps.
 #[test]
 fn nonlinear_cycles_are_at_most_half_of_newtons_steps() {
     let path = support::root().join("scenes/lattice/curl.toml");

@@ -1,4 +1,4 @@
-//! One signal ends the program in every stage: soon, with status 2, and with files that are whole or not there.
+//! One signal ends the program in every stage: soon, with status 2, and with files that are complete or absent.
 #![cfg(unix)]
 
 mod support;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use support::{fresh_folder, root};
 
-/// Two seconds are promised; a busy machine with few cores gets more.
+/// The documentation promises two seconds; a busy machine with few cores gets more.
 const SOON: Duration = Duration::from_secs(10);
 
 /// A block that swings for a second: its pictures take far longer than its frames.
@@ -33,7 +33,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success(), "the program still runs when it is interrupted");
 }
 
-/// Starts the program, waits until `is_there` says so, sends one signal, and waits for the end.
+/// Starts the program, waits until `is_there` returns true, sends one signal, and waits for the end.
 fn interrupted(mut command: Command, name: &str, is_there: impl Fn() -> bool) -> String {
     let child = command.spawn().expect("the program starts");
     let start = Instant::now();
@@ -51,7 +51,7 @@ fn interrupted(mut command: Command, name: &str, is_there: impl Fn() -> bool) ->
     words
 }
 
-/// True once so much time has passed.
+/// True once this much time has passed.
 fn after(seconds: f64) -> impl Fn() -> bool {
     let start = Instant::now();
     move || start.elapsed() > Duration::from_secs_f64(seconds)
@@ -120,14 +120,14 @@ fn a_run_that_is_interrupted_in_its_pictures_is_resumed() {
     let out = folder.join("out");
     let mut command = sinew(&folder);
     command.args(["run", "block.toml", "-o", "out"]);
-    // All frames are there within a moment; the first pictures follow.
+    // All frames are computed within a moment; the first pictures follow.
     interrupted(command, "-TERM", || out.join("frames").join("frame_00000.png").exists());
     assert_nothing_unfinished(&out);
     assert!(!out.join("animation.png").exists() && !files(&out).iter().any(|name| name.starts_with("frames/")));
     assert_eq!(frames(&out), Some(60));
     let status = sinew(&folder).args(["status", "out"]).output().expect("the program starts");
     assert!(String::from_utf8_lossy(&status.stdout).contains("--resume"), "{status:?}");
-    // Frames that are there are not computed again.
+    // Existing frames are not computed again.
     let again = sinew(&folder).args(["run", "block.toml", "-o", "out", "--resume"]).output().expect("it starts");
     done(&again);
     assert!(stderr(&again).contains("continuing after frame 60"), "{}", stderr(&again));
@@ -148,14 +148,14 @@ fn a_signal_that_comes_several_times_at_once_is_one_wish() {
         assert!(start.elapsed() < Duration::from_secs(60), "no frame in a minute");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // As from a terminal, the shell that passes it on, and whoever started that.
+    // As in a terminal: also the shell that passes it on, and its parent.
     let id = child.id().to_string();
     let script = format!("kill -INT {id}; kill -TERM {id}; kill -INT {id}");
     assert!(Command::new("sh").args(["-c", &script]).status().expect("a shell").success());
     let output = child.wait_with_output().expect("the program ends");
     let words = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(words.contains("frames kept; `--resume` continues after them"), "it ended in good order: {words}");
+    assert!(words.contains("frames are kept, and `--resume` continues after them"), "it ended in good order: {words}");
     assert!(out.join("surface.usda").exists() && out.join("checkpoint.bin").exists(), "{:?}", files(&out));
     assert_nothing_unfinished(&out);
 }
@@ -218,7 +218,7 @@ fn the_laboratory_keeps_its_measurements() {
 fn a_character_that_gets_flesh_hears_a_signal() {
     let folder = fresh_folder("signal_skin");
     done(&sinew(&folder).args(["character", "arm", "-o", "arm.glb"]).output().expect("the program starts"));
-    // While it is compiled, and later, while frames are computed or soon after.
+    // During compilation, and later, during the frames or soon after.
     for (seconds, name) in [(0.7, "-INT"), (8.0, "-TERM")] {
         let mut command = sinew(&folder);
         command.args(["skin", "arm.glb", "-o", "flesh.usda", "--cell", "6 mm", "--resume"]);

@@ -1,4 +1,4 @@
-//! Which frames of a character are written, and the poses between them that motion blur needs.
+//! The frames of a character that are written, and the poses between them for motion blur.
 
 mod support;
 
@@ -7,10 +7,10 @@ use std::path::Path;
 use support::character::{arm, complaint, told, write};
 use support::fresh_folder;
 
-/// A run that takes a moment.
+/// Options of a quick run.
 const BRIEF: [&str; 4] = ["--cell", "2.5 cm", "--contact", "none"];
 
-/// Points of a USD file by time code, as they are written.
+/// Points of a USD file by time code, as written.
 fn samples(path: &Path) -> Vec<(f64, String)> {
     let text = std::fs::read_to_string(path).expect("text");
     let block = text.split("points.timeSamples = {\n").nth(1).and_then(|rest| rest.split("        }\n").next());
@@ -67,10 +67,10 @@ fn poses_between_frames_are_those_of_a_run_at_a_higher_rate() {
     let (all, part, rest) = (distance(first, next), distance(first, between), distance(between, next));
     assert!(all > 0.1 && part < all && rest < all && part + rest < 1.2 * all, "{part} and {rest} of {all}");
 
-    // Around each frame; what comes before the first is simulated too.
-    let (centred, _) = skin("centred", &["--frame-rate", "8", "--frames", "1..1", "--shutter", "-0.25..0.25"]);
-    assert_eq!(codes(&centred), [0.75, 1.0, 1.25]);
-    assert!(distance(&centred[0].1, &centred[1].1) > 1e-5);
+    // Around each frame; the time before the first is simulated too.
+    let (centered, _) = skin("centered", &["--frame-rate", "8", "--frames", "1..1", "--shutter", "-0.25..0.25"]);
+    assert_eq!(codes(&centered), [0.75, 1.0, 1.25]);
+    assert!(distance(&centered[0].1, &centered[1].1) > 1e-5);
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn frames_are_chosen_by_number() {
     };
     let all = skin("all", &[]);
     assert_eq!(codes(&all), [0.0, 1.0, 2.0]);
-    // The same run, of which less is written.
+    // The same run with fewer frames written.
     assert_eq!(skin("some", &["--frames", "1..2", "--start", "0 s"]), all[1..]);
-    // Another one, that begins there.
+    // Another run that begins there.
     let late = skin("late", &["--frames", "2..2"]);
     assert_eq!(codes(&late), [2.0]);
     let (off, moved) = (distance(&late[0].1, &all[2].1), distance(&all[0].1, &all[1].1));
@@ -101,7 +101,7 @@ fn frames_and_shutters_that_cannot_be_are_refused() {
         (&["--frames", "5..2"], &["--frames", "before the first"]),
         (&["--frames", "5"], &["--frames", "101..148"]),
         (&["--frames", "0..2", "--duration", "1 s"], &["--duration", "--frames"]),
-        (&["--frames", "900..901"], &["over at 0.25 s"]),
+        (&["--frames", "900..901"], &["ends at 0.25 s"]),
         (&["--frames", "1..1", "--start", "0.2 s"], &["before --start"]),
         (&["--shutter", "0.5..0"], &["--shutter", "0..0.5"]),
         (&["--shutter", "0..0"], &["--shutter", "never opens"]),

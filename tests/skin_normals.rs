@@ -1,4 +1,4 @@
-//! Normals of characters in motion: they follow the skin, are one where the file has one, and two at hard edges.
+//! Normals of animated characters: they follow the skin, are single where the file has one, and double at hard edges.
 
 mod support;
 
@@ -12,7 +12,7 @@ use sinew_rig::{Part, Rig};
 use support::character::{arm, told, write};
 use support::fresh_folder;
 
-/// An arm with a hard edge across its wrist: vertices there are twice, with normals that lean to either side.
+/// An arm with a hard edge across its wrist: vertices there exist twice, with normals that lean to either side.
 fn arm_with_a_hard_edge() -> Rig {
     let mut rig = arm();
     let part = &mut rig.surfaces[0].parts[0];
@@ -47,7 +47,7 @@ fn arm_with_a_hard_edge() -> Rig {
     rig
 }
 
-/// Normals of a skin somewhere, where vertices at one place with one normal in the file are one.
+/// Normals of a skin at some positions, where vertices with one position and one normal in the file count as one.
 fn expected(part: &Part, positions: &[Vec3]) -> Vec<Vec3> {
     let mut number = HashMap::new();
     let mut one: Vec<u32> = Vec::new();
@@ -89,7 +89,7 @@ impl Glb {
         words.map(|word| f64::from(f32::from_le_bytes(word.try_into().expect("4 bytes")))).collect()
     }
 
-    /// Values of an attribute with morph targets added, as a viewer adds them in each frame.
+    /// Values of an attribute with morph targets added, as a viewer computes them in each frame.
     fn frames(&self, attribute: &str) -> Vec<Vec<Vec3>> {
         let primitive = &self.json["meshes"][0]["primitives"][0];
         let base = self.numbers(&primitive["attributes"][attribute]);
@@ -122,7 +122,7 @@ fn usd_samples(text: &str, attribute: &str) -> Vec<Vec<Vec3>> {
     block.expect("samples").lines().filter(|line| line.contains(':')).map(vectors).collect()
 }
 
-/// Angles between vectors [degrees].
+/// Angles between vectors \[degrees\].
 fn angles(a: &[Vec3], b: &[Vec3]) -> Vec<f64> {
     assert_eq!(a.len(), b.len());
     let angle = |(a, b): (&Vec3, &Vec3)| a.normalized().cross(b.normalized()).norm().atan2(a.dot(*b)).to_degrees();
@@ -133,7 +133,8 @@ fn largest_angle(a: &[Vec3], b: &[Vec3]) -> f64 {
     angles(a, b).into_iter().fold(0.0, f64::max)
 }
 
-/// Largest angle between normals and those of a skin at these positions, less what rounding of the positions does: in a crease normals of small triangles nearly cancel.
+/// Largest angle between normals and those of a skin at these positions, less the effect of rounding: in a crease,
+/// normals of small triangles nearly cancel.
 fn largest_error(part: &Part, positions: &[Vec3], normals: &[Vec3]) -> f64 {
     let truth = expected(part, positions);
     let nudge = |k: usize| if k * k % 7 < 3 { f64::from(f32::EPSILON) } else { -f64::from(f32::EPSILON) };
@@ -161,11 +162,11 @@ fn normals_follow_the_skin_and_keep_hard_edges() {
         for frame in 0..count {
             let angle = largest_error(part, &points[frame], &normals[frame]);
             assert!(angle < 0.02, "USD, frame {frame}: {angle} degrees");
-            // As many targets as there are motions: nothing is left but rounding.
+            // As many targets as there are motions: only rounding errors remain.
             let angle = largest_error(part, &morphed[frame], &shaded[frame]);
             assert!(angle < 0.1, "GLB, frame {frame} of {count}: {angle} degrees");
         }
-        // With two frames the one target is at its full weight in one of them, and at none in the other.
+        // With two frames the one target has full weight in one of them, and none in the other.
         if count == 2 {
             let turned = largest_angle(&shaded[0], &shaded[1]);
             assert!(turned > 2.0, "{turned} degrees");

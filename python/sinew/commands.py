@@ -1,7 +1,7 @@
 """The command line as functions, one for each command, with the same options.
 
-Written from the command line itself by `cargo xtask docs`. Options that are left out are as on the command line. Commands that can print JSON return it as
-dicts and lists, others what they print as text; mistakes raise `SinewError`.
+Generated from the command line by `cargo xtask docs`. Omitted options have the defaults of the command line.
+Commands with JSON output return dicts and lists; other commands return their text. Errors raise `SinewError`.
 """
 
 from __future__ import annotations
@@ -69,30 +69,30 @@ def skin(
     resume: bool = False,
     force: bool = False,
 ) -> Any:
-    """Gives a rigged, animated character flesh, and writes it back in motion.
+    """Adds simulated flesh to a rigged, animated character.
 
-    - ``character``: The character (.glb, .gltf)
-    - ``output``: Files to write, .usda, .pc2 or .glb; report and recording lie in a folder of the same name beside the first [default: out/<name>.usda]
-    - ``animation``: Name of the animation [default: the first one]
-    - ``cell``: Edge of a lattice cell, for example "5 mm" [default: such that there are about 20000]
+    - ``character``: Character file (.glb, .gltf)
+    - ``output``: Output files (.usda, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]
+    - ``animation``: Name of the animation [default: the first animation]
+    - ``cell``: Edge of a lattice cell, for example "5 mm" [default: about 20000 cells]
     - ``bones``: Bones: auto, or a file (TOML) with a list `bones` as in `rig` of a scene [default: auto]
-    - ``soft``: Lets flesh give way at the bones, which pull by springs
-    - ``dynamic``: With inertia: flesh jiggles
+    - ``soft``: Attaches flesh to the bones by springs instead of rigidly
+    - ``dynamic``: Simulates inertia: flesh jiggles
     - ``young``: Young's modulus, for example "30 kPa" [default: 20 kPa]
-    - ``poisson``: Poisson's ratio: 0.45 keeps volume well [default: 0.45]
-    - ``surface``: Names of the surfaces that are flesh [default: closed skinned ones]
-    - ``repair``: A surface that is open or crosses itself: none refuses it, winding takes what lies within all the same [one of: none, winding] [default: none]
+    - ``poisson``: Poisson's ratio; 0.45 nearly preserves volume [default: 0.45]
+    - ``surface``: Names of the surfaces to fill with flesh [default: closed skinned surfaces]
+    - ``repair``: For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers [one of: none, winding] [default: none]
     - ``frame_rate``: Frames per second [default: 24]
-    - ``start``: Time of the animation where it begins, for example "1.5 s" [default: its first key]
-    - ``duration``: How long it goes on from there [default: to its last key]
-    - ``frames``: First and last frame to write, counted from time 0 of the animation [default: all from where it begins]. Begins there, with --dynamic at the first key, if --start does not say otherwise
-    - ``shutter``: For motion blur: when the shutter opens and closes around each frame, in frames. Poses between are written at fractional times: to .usda while it is open, to .pc2 all [default: 0..0.5 with --sub-frames]
-    - ``sub_frames``: For motion blur: poses that are simulated per frame [default: 4 with --shutter, else 1]
-    - ``contact``: How flesh meets itself: barrier (never passes through), penalty (may begin tangled, sinks in a little) or none [one of: barrier, penalty, none] [default: barrier]
-    - ``gap``: With barriers: distance at which flesh begins to repel itself, for example "0.2 mm" [default: a tenth of the mean edge of its triangles]
-    - ``scene``: Writes the scene that would be run to this file, and does not run it
-    - ``resume``: Continues a run that was stopped
-    - ``force``: Replaces files in the folder of the report that no run wrote
+    - ``start``: Start time in the animation, for example "1.5 s" [default: the first keyframe]
+    - ``duration``: Duration from the start [default: to the last keyframe]
+    - ``frames``: First and last frame to write, counted from time 0 of the animation [default: all]. Without --start, the simulation starts at the first of them; with --dynamic, at the first keyframe
+    - ``shutter``: For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to .usda files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
+    - ``sub_frames``: For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
+    - ``contact``: Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
+    - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell]
+    - ``scene``: Writes the scene to this file instead of running it
+    - ``resume``: Continues an interrupted run
+    - ``force``: Also replaces files in the report folder that no run wrote
     """
     return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--scene": scene, "--resume": resume, "--force": force})
 
@@ -107,15 +107,15 @@ def character(
     motion: Word | None = None,
     bones: Word | None = None,
 ) -> str:
-    """Writes a rigged, animated character to try.
+    """Writes a sample character with rig and animation.
 
     - ``character``: arm, hand or torso
-    - ``output``: The file to write (.glb or .gltf) [default: <name>.glb]
-    - ``edge``: Mean edge of the triangles of its skin, for example "4 mm" [default: as fine as the character needs]
-    - ``frame_rate``: Frames per second of its animations [default: 24]
+    - ``output``: Output file (.glb or .gltf) [default: CHARACTER.glb]
+    - ``edge``: Mean edge length of the skin triangles, for example "4 mm" [default: depends on the character]
+    - ``frame_rate``: Frames per second of the animations [default: 24]
     - ``seconds``: Length of each animation in seconds [default: 2.5]
-    - ``motion``: Its only animation; left out, the usual ones. Some are made only on request, such as `fast` and `poses` of the hand
-    - ``bones``: Writes its bones too, for `sinew skin --bones` and `rig` of a scene
+    - ``motion``: Writes only this animation. Some are written only with this option, such as `fast` and `poses` of the hand
+    - ``bones``: Also writes the bones, for `sinew skin --bones` and `rig` of a scene
     """
     return call_text(["character"], [character], {"--output": output, "--edge": edge, "--frame-rate": frame_rate, "--seconds": seconds, "--motion": motion, "--bones": bones})
 
@@ -133,18 +133,18 @@ def convert(
     morph_targets: Word | None = None,
     yes: bool = False,
 ) -> Any:
-    """Turns a recording into files for other programs.
+    """Converts a recording to the formats of other programs.
 
     - ``recording``: Recording (.sinew), or the folder of a run
-    - ``output``: File to write; its extension tells what. May be given several times
-    - ``frames``: Frames from A to B, both included; A or B may be left out
+    - ``output``: Output file; its extension selects the format. Repeat for several files
+    - ``frames``: Frames from A to B, inclusive; A or B may be omitted
     - ``every``: Takes every N-th recorded frame [default: 1]
-    - ``fields``: Cell fields of .vtu files, separated by commas [default: what the scene says, else all]
-    - ``color``: Field that colors pictures [default: what the scene says]
-    - ``size``: Width and height of pictures in pixels [default: what the scene says]
+    - ``fields``: Cell fields of .vtu files, separated by commas [default: as in the scene, else all]
+    - ``color``: Field that colors pictures [default: as in the scene]
+    - ``size``: Width and height of pictures in pixels [default: as in the scene]
     - ``clips``: Frames per value clip of .usda files [default: clips only for long shots]
-    - ``morph_targets``: Most morph targets of a body in .glb files, up to 32
-    - ``yes``: Writes more than a gigabyte without hesitation
+    - ``morph_targets``: Maximum number of morph targets of a body in .glb files, up to 32
+    - ``yes``: Also writes more than a gigabyte
     """
     return call_json(["convert"], [recording], {"--output": output, "--frames": frames, "--every": every, "--fields": fields, "--color": color, "--size": size, "--clips": clips, "--morph-targets": morph_targets, "--yes": yes})
 
@@ -162,17 +162,17 @@ def new(
     force: bool = False,
     list: bool = False,
 ) -> str:
-    """Writes a scene to begin with, ready to run and full of comments.
+    """Writes a commented scene, ready to run.
 
-    - ``file``: The scene to write
-    - ``template``: What happens in it; --list tells what there is
-    - ``mesh``: A mesh of yours, volume or surface, as the body
-    - ``scale``: Factor on the coordinates of the mesh, or the unit they are in, for example mm [default: what is plausible]
+    - ``file``: Output scene
+    - ``template``: Template; --list shows all
+    - ``mesh``: Mesh file of the body, volume or surface
+    - ``scale``: Factor on the coordinates of the mesh, or their unit, for example mm [default: a plausible unit]
     - ``size``: Largest extent of the body, for example "12 cm"
-    - ``material``: What it consists of: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
-    - ``duration``: How long it runs, for example "2 s"
-    - ``interactive``: Asks for what is not given, also when the answers come from a pipe
-    - ``force``: Replaces a scene that exists
+    - ``material``: Material: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
+    - ``duration``: Duration, for example "2 s"
+    - ``interactive``: Asks for missing options, also if stdin is a pipe
+    - ``force``: Replaces an existing scene
     - ``list``: Lists the templates
     """
     return call_text(["new"], [file], {"--template": template, "--mesh": mesh, "--scale": scale, "--size": size, "--material": material, "--duration": duration, "--interactive": interactive, "--force": force, "--list": list})
@@ -183,7 +183,7 @@ def mesh_info(
     *,
     picture: Word | None = None,
 ) -> Any:
-    """Tells what is in mesh files: cells, size, regions, fields, and what they can be used for.
+    """Prints the content of meshes: cells, size, regions, fields, and possible uses.
 
     - ``files``: Mesh files
     - ``picture``: Draws the mesh
@@ -203,17 +203,17 @@ def mesh_convert(
     version: Word | None = None,
     force: bool = False,
 ) -> Any:
-    """Writes a mesh in another format; nothing is lost without being told.
+    """Converts a mesh to another format and reports what the format cannot hold.
 
-    - ``input``: The mesh to read
-    - ``output``: The file to write; its extension says the format
+    - ``input``: Input mesh
+    - ``output``: Output file; its extension selects the format
     - ``boundary``: Writes the outer faces of a volume mesh
-    - ``scale``: A factor on all coordinates, or the unit they are in (mm becomes meters)
-    - ``skip``: Kinds of cells to leave out, for example wedge,pyramid
-    - ``ascii``: Writes text where the format also has a binary variant
-    - ``compress``: Compresses where the format can
-    - ``version``: Version of the format, for example 2.2 for Gmsh [default: the usual one]
-    - ``force``: Replaces files that exist
+    - ``scale``: Factor on all coordinates, or their unit (mm converts to meters)
+    - ``skip``: Kinds of cells to skip, for example wedge,pyramid
+    - ``ascii``: Writes text instead of the binary variant of the format
+    - ``compress``: Compresses the file, if the format allows
+    - ``version``: Version of the format, for example 2.2 for Gmsh [default: the most common version]
+    - ``force``: Replaces existing files
     """
     return call_json(["mesh", "convert"], [input, output], {"--boundary": boundary, "--scale": scale, "--skip": skip, "--ascii": ascii, "--compress": compress, "--version": version, "--force": force})
 
@@ -234,17 +234,17 @@ def mesh_fill(
 ) -> Any:
     """Fills a closed surface with tetrahedra.
 
-    - ``surface``: The surface to read
-    - ``output``: The volume mesh to write; its extension says the format
+    - ``surface``: Input surface
+    - ``output``: Output mesh; its extension selects the format
     - ``cell``: Edge length of a cell, for example "8 mm"
-    - ``repair``: What to do with a surface that is open or cuts itself [one of: none, winding] [default: none]
-    - ``scale``: A factor on all coordinates before filling, or the unit they are in (mm becomes meters) [default: 1]
-    - ``skip``: Kinds of cells to leave out
+    - ``repair``: For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers [one of: none, winding] [default: none]
+    - ``scale``: Factor on all coordinates before filling, or their unit (mm converts to meters) [default: 1]
+    - ``skip``: Kinds of cells to skip
     - ``picture``: Draws the result
-    - ``ascii``: Writes text where the format also has a binary variant
-    - ``compress``: Compresses where the format can
-    - ``version``: Version of the format, for example 2.2 for Gmsh [default: the usual one]
-    - ``force``: Replaces files that exist
+    - ``ascii``: Writes text instead of the binary variant of the format
+    - ``compress``: Compresses the file, if the format allows
+    - ``version``: Version of the format, for example 2.2 for Gmsh [default: the most common version]
+    - ``force``: Replaces existing files
     """
     return call_json(["mesh", "fill"], [surface, output], {"--cell": cell, "--repair": repair, "--scale": scale, "--skip": skip, "--picture": picture, "--ascii": ascii, "--compress": compress, "--version": version, "--force": force})
 
@@ -254,10 +254,10 @@ def mesh_check(
     *,
     picture: Word | None = None,
 ) -> Any:
-    """Tells everything that is wrong with mesh files at once; status 1 if they cannot be simulated.
+    """Reports all problems of meshes; the exit status is 1 if one cannot be simulated.
 
     - ``files``: Mesh files
-    - ``picture``: Draws the mesh with what is wrong in red
+    - ``picture``: Draws the mesh with its problems in red
     """
     return call_json(["mesh", "check"], [files], {"--picture": picture})
 
@@ -268,11 +268,11 @@ def muscle_curves(
     points: Word | None = None,
     beside: Word | None = None,
 ) -> str:
-    """Prints the curves of force over length, speed and strain as CSV, and draws them.
+    """Prints the curves of force over length, speed and strain as CSV, or plots them.
 
-    - ``output``: Draws them into DIR/curves.html and writes DIR/curves.csv instead of printing
+    - ``output``: Writes DIR/curves.html with plots and DIR/curves.csv instead of printing
     - ``points``: Points per curve [default: 201]
-    - ``beside``: Draws the curves of a file beside them, dashed, with their differences: CSV as this command writes it, with columns kind, curve, x and force
+    - ``beside``: Plots the curves of a CSV file (columns kind, curve, x, force) dashed beside ours, with the differences
     """
     return call_text(["muscle", "curves"], [], {"--output": output, "--points": points, "--beside": beside})
 
@@ -285,7 +285,7 @@ def gradient(
     set: Many | None = None,
     frames: Word | None = None,
 ) -> Any:
-    """Runs a quasistatic scene and differentiates what it ends with.
+    """Runs a quasistatic scene and differentiates its final state.
 
     - ``scene``: Scene file (TOML)
     - ``of``: Probes to differentiate, for example tip.displacement.z
@@ -301,10 +301,10 @@ def status(
     *,
     watch: bool = False,
 ) -> Any:
-    """Tells how runs fare, and how to continue those that ended early.
+    """Shows the state of runs and how to resume them.
 
     - ``folders``: Folders of runs [default: all below out/]
-    - ``watch``: Looks again every second until nothing is running
+    - ``watch``: Updates every second until no run is active
     """
     return call_json(["status"], [folders], {"--watch": watch})
 
@@ -313,7 +313,7 @@ def demo(
     *,
     output: Word | None = None,
 ) -> Any:
-    """Lets a hand make a fist and writes report, USD and pictures.
+    """Simulates a hand that makes a fist; writes report, USD and pictures.
 
     - ``output``: Folder for the results [default: out/demo]
     """
@@ -344,7 +344,7 @@ def bench_svd3(
 ) -> Any:
     """Singular value decompositions of 3×3 matrices, single precision, one core.
 
-    - ``repeats``: Number of measurements; the best is told [default: 5]
+    - ``repeats``: Number of measurements; reports the best [default: 5]
     """
     return call_json(["bench", "svd3"], [], {"--repeats": repeats})
 
@@ -356,12 +356,12 @@ def bench_vcycle(
     repeats: Word | None = None,
     curves: bool = False,
 ) -> Any:
-    """The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges.
+    """V-cycle of a lattice: its time relative to memory bandwidth, and its convergence.
 
     - ``size``: Cells along the edge of the cube [default: 64]
     - ``poisson``: Poisson's ratio, above -1 and below 0.5 [default: 0.3]
-    - ``repeats``: Number of measurements; the best is told [default: 5]
-    - ``curves``: Tells besides how the defect falls from iteration to iteration, of a cube and of a bent arm with a thin bone, by four methods
+    - ``repeats``: Number of measurements; reports the best [default: 5]
+    - ``curves``: Also reports the residual per iteration of four methods, for a cube and for a bent arm with a thin bone
     """
     return call_json(["bench", "vcycle"], [], {"--size": size, "--poisson": poisson, "--repeats": repeats, "--curves": curves})
 
@@ -371,10 +371,10 @@ def bench_solvers(
     sizes: Many | None = None,
     method: Word | None = None,
 ) -> Any:
-    """Linear solvers on one lattice: time and memory of multigrid and of the others, and of a whole step beside tetrahedra.
+    """Linear solvers on one lattice: time and memory of multigrid and other methods, and of a step on tetrahedra.
 
     - ``sizes``: Cells along the edges of the cubes [default: 22, 46]
-    - ``method``: Measures this method only, in this process [one of: multigrid-cg, jacobi-cg, block-ic-cg, cholesky, step-on-lattice, step-on-tets]
+    - ``method``: Measures only this method, in this process [one of: multigrid-cg, jacobi-cg, block-ic-cg, cholesky, step-on-lattice, step-on-tets]
     """
     return call_json(["bench", "solvers"], [], {"--sizes": sizes, "--method": method})
 
@@ -388,7 +388,7 @@ def bench_beam(
     """A clamped beam swings under its weight: 60 frames of implicit Euler.
 
     - ``size``: Size of the mesh [one of: S, L, XL] [default: S]
-    - ``repeats``: Number of runs; the best is told [default: 5]
+    - ``repeats``: Number of runs; reports the best [default: 5]
     - ``set``: Replaces a value of the scene, for example solver.linear="cg"
     """
     return call_json(["bench", "beam"], [], {"--size": size, "--repeats": repeats, "--set": set})
@@ -398,9 +398,9 @@ def bench_scaling(
     *,
     most: Word | None = None,
 ) -> Any:
-    """The beam from five thousand tetrahedra to a million: time, memory and how they grow.
+    """The beam with five thousand to a million tetrahedra: growth of time and memory.
 
-    - ``most``: Largest number of tetrahedra [default: 1100000]
+    - ``most``: Maximum number of tetrahedra [default: 1100000]
     """
     return call_json(["bench", "scaling"], [], {"--most": most})
 
@@ -410,9 +410,9 @@ def bench_meshes(
     across: Word | None = None,
     set: Many | None = None,
 ) -> Any:
-    """Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells) beside those on the beam.
+    """Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells), relative to the beam.
 
-    - ``across``: Cells across the beam: 6 make 5,184 tetrahedra, 13 make 52,728; the other meshes get about as many [default: 13]
+    - ``across``: Cells across the beam; 6 give 5,184 tetrahedra, 13 give 52,728. The other meshes have about as many [default: 13]
     - ``set``: Replaces a value of the scenes, for example solver.linear="cg"
     """
     return call_json(["bench", "meshes"], [], {"--across": across, "--set": set})
@@ -424,11 +424,11 @@ def bench_muscle(
     frames: Word | None = None,
     cells: Word | None = None,
 ) -> Any:
-    """Active muscle beside neo-Hookean flesh: seconds per Newton iteration on the beam of fifty thousand tetrahedra.
+    """Active muscle relative to neo-Hookean flesh: seconds per Newton iteration on a beam of fifty thousand tetrahedra.
 
-    - ``repeats``: Number of runs of each; the best of each part is told [default: 5]
+    - ``repeats``: Number of runs of each; reports the best of each part [default: 5]
     - ``frames``: Frames of each run [default: 24]
-    - ``cells``: Cells along x, y and z: six tetrahedra each [default: 52,13,13]
+    - ``cells``: Cubes along x, y and z, of six tetrahedra each [default: 52,13,13]
     """
     return call_json(["bench", "muscle"], [], {"--repeats": repeats, "--frames": frames, "--cells": cells})
 
@@ -439,11 +439,11 @@ def bench_gradient(
     activations: Word | None = None,
     repeats: Word | None = None,
 ) -> Any:
-    """Gradients of a muscle of fifty thousand tetrahedra by 32 activations, beside a Newton step.
+    """Gradients of a muscle of fifty thousand tetrahedra by 32 activations, relative to a Newton step.
 
-    - ``cell``: Edge of the cells [mm]: 9.9 makes 52,920 tetrahedra [default: 9.9]
+    - ``cell``: Edge of the cells in millimeters; 9.9 gives 52,920 tetrahedra [default: 9.9]
     - ``activations``: Number of activations [default: 32]
-    - ``repeats``: Number of runs; the best is told [default: 5]
+    - ``repeats``: Number of runs; reports the best [default: 5]
     """
     return call_json(["bench", "gradient"], [], {"--cell": cell, "--activations": activations, "--repeats": repeats})
 
@@ -455,11 +455,11 @@ def bench_scramble(
     seed: Word | None = None,
     set: Many | None = None,
 ) -> Any:
-    """A scrambled figure of 384,000 tetrahedra finds its rest shape.
+    """A scrambled figure of 384,000 tetrahedra recovers its rest shape.
 
-    - ``cells``: Cells over the height of the figure: 48 make 20,000 tetrahedra, 150 make 384,000 [default: 150]
-    - ``plain``: Starts Newton's method at the scramble itself, instead of the shape that the pins ask for
-    - ``seed``: Seed of the random places [default: 1]
+    - ``cells``: Cells along the height of the figure; 48 give 20,000 tetrahedra, 150 give 384,000 [default: 150]
+    - ``plain``: Starts Newton's method from the scrambled shape instead of the harmonic guess
+    - ``seed``: Seed of the random positions [default: 1]
     - ``set``: Replaces a value of the scene, for example body.figure.material.poisson=0.3
     """
     return call_json(["bench", "scramble"], [], {"--cells": cells, "--plain": plain, "--seed": seed, "--set": set})
@@ -472,12 +472,12 @@ def bench_io(
     python: Word | None = None,
     only: Word | None = None,
 ) -> Any:
-    """Meshes in and out, beside meshio where Python has it, and the size of recordings.
+    """Reading and writing of meshes, compared with meshio if installed, and the size of recordings.
 
-    - ``cells``: Cells of the mesh, about [default: 1000000]
-    - ``repeats``: Number of runs; the best is told [default: 5]
-    - ``python``: Python that has meshio, for the comparison [default: python3]
-    - ``only``: Only formats whose name contains this [default: ]
+    - ``cells``: Approximate number of cells [default: 1000000]
+    - ``repeats``: Number of runs; reports the best [default: 5]
+    - ``python``: Python with meshio, for the comparison [default: python3]
+    - ``only``: Measures only formats whose name contains this [default: ]
     """
     return call_json(["bench", "io"], [], {"--cells": cells, "--repeats": repeats, "--python": python, "--only": only})
 
@@ -491,13 +491,13 @@ def bench_contact(
     write: Word | None = None,
     set: Many | None = None,
 ) -> Any:
-    """Two mats of 50,000 surface triangles rest on each other: how fast contact is found and solved.
+    """Contact of two mats with 50,000 surface triangles: speed of detection and solution.
 
-    - ``cells``: Cells along each mat: 78 make 50,000 surface triangles [default: 78]
+    - ``cells``: Cells along each mat; 78 give 50,000 surface triangles [default: 78]
     - ``frames``: Frames of the scene [default: 10]
-    - ``mode``: How bodies are kept apart [one of: barrier, penalty] [default: barrier]
-    - ``repeats``: Repeats of the search for candidates [default: 5]
-    - ``write``: Writes the surface in the frame with most contacts into this folder, for others to find contacts on
+    - ``mode``: Contact mode [one of: barrier, penalty] [default: barrier]
+    - ``repeats``: Repeats of the candidate search [default: 5]
+    - ``write``: Writes the surface of the frame with the most contacts to this folder, as input for other detectors
     - ``set``: Replaces a value of the scene
     """
     return call_json(["bench", "contact"], [], {"--cells": cells, "--frames": frames, "--mode": mode, "--repeats": repeats, "--write": write, "--set": set})
@@ -512,14 +512,14 @@ def bench_pile(
     frames: Word | None = None,
     keep: Word | None = None,
 ) -> Any:
-    """Soft bodies fall into a box or on a floor, and no surfaces may cross.
+    """Soft bodies fall into a box or on a floor; counts intersections.
 
-    - ``bodies``: Bodies of the pile [default: 50]
-    - ``drops``: Runs so many random drops of one to four bodies instead of the pile
-    - ``mode``: How bodies are kept apart [one of: barrier, penalty] [default: barrier]
+    - ``bodies``: Number of bodies [default: 50]
+    - ``drops``: Runs this many random drops of one to four bodies instead of the pile
+    - ``mode``: Contact mode [one of: barrier, penalty] [default: barrier]
     - ``seed``: Seed of the random numbers [default: 1]
-    - ``frames``: Frames to compute; all when left out
-    - ``keep``: Writes the scenes of drops that fail, or the pile, into this folder
+    - ``frames``: Number of frames [default: all]
+    - ``keep``: Writes the scenes of failed drops, or the pile, to this folder
     """
     return call_json(["bench", "pile"], [], {"--bodies": bodies, "--drops": drops, "--mode": mode, "--seed": seed, "--frames": frames, "--keep": keep})
 
@@ -532,12 +532,12 @@ def bench_skin(
     repeats: Word | None = None,
     set: Many | None = None,
 ) -> Any:
-    """A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound.
+    """A moving character in self-contact: seconds per frame and quality of the result.
 
-    - ``scene``: Who: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings [one of: torso, hand, arm] [default: arm]
-    - ``cells``: Cells of the lattice, about; as many as the paper has when left out
-    - ``frames``: Frames [default: 48]
-    - ``repeats``: Number of runs; the best is told. Only the first is looked at closely, since all are the same [default: 5]
+    - ``scene``: Character: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings [one of: torso, hand, arm] [default: arm]
+    - ``cells``: Approximate number of lattice cells [default: as in the paper]
+    - ``frames``: Number of frames [default: 48]
+    - ``repeats``: Number of runs; reports the best. Checks the quality in the first run only: all runs have the same result [default: 5]
     - ``set``: Replaces a value of the scene
     """
     return call_json(["bench", "skin"], [], {"--scene": scene, "--cells": cells, "--frames": frames, "--repeats": repeats, "--set": set})
@@ -549,11 +549,11 @@ def bench_python(
     repeats: Word | None = None,
     python: Word | None = None,
 ) -> Any:
-    """Calls from Python beside the same work in Rust: steps of a simulation, and stresses of a million deformation gradients.
+    """Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients.
 
-    - ``points``: Deformation gradients [default: 1000000]
-    - ``repeats``: Number of measurements; the best is told [default: 5]
-    - ``python``: Python that has the module `sinew` [default: python3]
+    - ``points``: Number of deformation gradients [default: 1000000]
+    - ``repeats``: Number of measurements; reports the best [default: 5]
+    - ``python``: Python with the module `sinew` [default: python3]
     """
     return call_json(["bench", "python"], [], {"--points": points, "--repeats": repeats, "--python": python})
 
@@ -567,11 +567,11 @@ def bench_abuse(
     limit: Word | None = None,
     set: Many | None = None,
 ) -> Any:
-    """Random scenes without mercy: how many of them the solver gets through.
+    """Random extreme scenes: how many of them converge.
 
     - ``count``: Number of scenes [default: 100]
-    - ``seed``: Seed of the first scene; the others follow [default: 1]
-    - ``only``: Runs the scene of one seed only
+    - ``seed``: Seed of the first scene [default: 1]
+    - ``only``: Runs only the scene of this seed
     - ``keep``: Writes the scenes that do not converge (with --only: the scene) to this folder
     - ``limit``: Seconds after which a scene counts as slow [default: 20]
     - ``set``: Replaces a value in all scenes, for example solver.max_newton=200
@@ -580,5 +580,5 @@ def bench_abuse(
 
 
 def doctor() -> str:
-    """Tells whether this machine has what it takes."""
+    """Checks whether this machine can run Sinew."""
     return call_text(["doctor"], [], {})

@@ -176,7 +176,7 @@ def test_neo_hookean_uniaxial_stress_without_our_law():
 
 
 def test_a_slender_cantilever_is_near_euler_and_bernoulli():
-    """w = F L³ / (3 E I): quadratic tetrahedra, small load; shear and clamping leave a few per cent."""
+    """w = F L³ / (3 E I): quadratic tetrahedra, small load; shear and clamping leave a few percent."""
     length, height = 0.2, 0.02
     scene = box((20, 2, 2), (length, height, height), material=LAW, gravity=0, solver=QUASISTATIC)
     scene["body"][0]["mesh"]["order"] = 2

@@ -23,7 +23,7 @@ LAWS = {
     "transversely_isotropic": {"along_shear": 500.0, "cross_shear": 700.0, "bulk": 1e5},
     "muscle": {},
     "tendon": {},
-    "muscle fibres": {"c10": 20e3, "c01": 10e3, "bulk": 2e6, "muscle": {"stress": 300e3}},
+    "muscle fibers": {"c10": 20e3, "c01": 10e3, "bulk": 2e6, "muscle": {"stress": 300e3}},
     "full stretch": {"c10": 20e3, "bulk": 2e6, "muscle": {"stress": 300e3, "stretch": "full", "curves": "chen"}},
 }
 ISOTROPIC = ["linear", "corotated", "stvk", "neo_hookean", "stable_neo_hookean", "mooney_rivlin", "muscle", "tendon"]
@@ -186,8 +186,8 @@ def test_isotropic_laws_have_no_direction(name):
     assert material(name).energy(F @ Q) == pytest.approx(material(name).energy(F), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["fiber_reinforced", "transversely_isotropic", "muscle fibres"])
-def test_turning_rest_state_and_fibres_together_changes_nothing(name):
+@pytest.mark.parametrize("name", ["fiber_reinforced", "transversely_isotropic", "muscle fibers"])
+def test_rotating_rest_state_and_fibers_together_changes_nothing(name):
     F, Q = gradients(), rotation(7)
     more, turned = words(name), {**words(name), "fibers": Q @ FIBER}
     law = material(name)
@@ -195,9 +195,9 @@ def test_turning_rest_state_and_fibres_together_changes_nothing(name):
     assert law.energy(F, **turned) != pytest.approx(law.energy(F, **more), rel=1e-3)
 
 
-def test_activation_pulls_along_the_fibres():
+def test_activation_pulls_along_the_fibers():
     """At rest the tension is activation times the largest stress, along a ⊗ a less its mean: volume is kept."""
-    law = material("muscle fibres")
+    law = material("muscle fibers")
     for activation in (0.0, 0.25, 1.0):
         expected = activation * 300e3 * (np.outer(FIBER, FIBER) - np.eye(3) / 3)
         assert law.stress(np.eye(3), fibers=FIBER, activation=activation) == pytest.approx(expected, abs=1e-6)
@@ -205,9 +205,9 @@ def test_activation_pulls_along_the_fibres():
     assert full == pytest.approx(150e3 * np.outer(FIBER, FIBER), rel=1e-6, abs=1e-3 * 150e3)
 
 
-def test_fibres_and_activations_are_one_for_all_or_one_for_each():
+def test_fibers_and_activations_are_one_for_all_or_one_for_each():
     F = gradients(12)
-    law = material("muscle fibres")
+    law = material("muscle fibers")
     fibers = np.random.default_rng(8).standard_normal((12, 3))
     fibers /= np.linalg.norm(fibers, axis=1)[:, None]
     activation = np.linspace(0, 1, 12)
@@ -221,7 +221,7 @@ def test_fibres_and_activations_are_one_for_all_or_one_for_each():
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (1, 3, 3), (7, 3, 3), (2, 5, 3, 3), (2, 3, 4, 3, 3), (0, 3, 3)])
-@pytest.mark.parametrize("name", ["neo_hookean", "muscle fibres"])
+@pytest.mark.parametrize("name", ["neo_hookean", "muscle fibers"])
 def test_answers_have_the_shape_of_the_question(name, shape):
     F = np.broadcast_to(np.eye(3), shape) + 0.01
     law, more = material(name), words(name)
@@ -316,13 +316,13 @@ WRONG = {
     "none": (lambda: material("neo_hookean").stress(None), (TypeError, ValueError)),
     "complex": (lambda: material("neo_hookean").stress(np.eye(3) * 1j), TypeError),
     "change": (lambda: material("neo_hookean").stress_differential(gradients(3), gradients(2)), ValueError),
-    "no fibres": (lambda: material("fiber_reinforced").stress(np.eye(3)), ValueError),
-    "long fibres": (lambda: material("fiber_reinforced").stress(np.eye(3), fibers=[2, 0, 0]), ValueError),
-    "nan fibres": (lambda: material("fiber_reinforced").stress(np.eye(3), fibers=[np.nan, 0, 0]), ValueError),
-    "flat fibres": (lambda: material("fiber_reinforced").stress(np.eye(3), fibers=[1, 0]), ValueError),
-    "too few fibres": (lambda: material("fiber_reinforced").stress(gradients(3), fibers=np.eye(3)[:2]), ValueError),
+    "no fibers": (lambda: material("fiber_reinforced").stress(np.eye(3)), ValueError),
+    "long fibers": (lambda: material("fiber_reinforced").stress(np.eye(3), fibers=[2, 0, 0]), ValueError),
+    "nan fibers": (lambda: material("fiber_reinforced").stress(np.eye(3), fibers=[np.nan, 0, 0]), ValueError),
+    "flat fibers": (lambda: material("fiber_reinforced").stress(np.eye(3), fibers=[1, 0]), ValueError),
+    "too few fibers": (lambda: material("fiber_reinforced").stress(gradients(3), fibers=np.eye(3)[:2]), ValueError),
     "too few activations": (
-        lambda: material("muscle fibres").stress(gradients(3), fibers=FIBER, activation=[1, 1]),
+        lambda: material("muscle fibers").stress(gradients(3), fibers=FIBER, activation=[1, 1]),
         ValueError,
     ),
     "nothing to activate": (lambda: material("neo_hookean").stress(np.eye(3), activation=1), ValueError),
@@ -341,7 +341,7 @@ def test_what_cannot_be_answered_is_refused(name):
 def test_activations_outside_of_zero_to_one_are_refused(activation):
     """As in a scene."""
     with pytest.raises(ValueError):
-        material("muscle fibres").stress(np.eye(3), fibers=FIBER, activation=activation)
+        material("muscle fibers").stress(np.eye(3), fibers=FIBER, activation=activation)
 
 
 def test_laws_are_functions_too():
@@ -390,7 +390,7 @@ def test_tensors_go_in_and_come_out_without_copies():
     assert result.shape == F.shape and result.dtype == torch.float64
 
 
-@pytest.mark.parametrize("name", ["neo_hookean", "corotated", "muscle fibres"])
+@pytest.mark.parametrize("name", ["neo_hookean", "corotated", "muscle fibers"])
 def test_autograd_agrees_with_stress_and_its_differential(name):
     torch = need("torch")
     law, more = material(name), words(name)

@@ -1,4 +1,4 @@
-//! Commands without a process of their own: for programs that have Sinew in them, such as the Python module.
+//! Runs commands inside this process, for programs that embed Sinew such as the Python module.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -10,27 +10,28 @@ use sinew_fem::Interrupt;
 
 use super::{Arguments, Failure, Status, execute};
 
-/// What a command said and how it ended.
+/// Output and exit status of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Called {
-    /// The exit status it would have had: 0 done, 1 an expectation failed, 2 an error.
+    /// Exit status: 0 done, 1 an expectation failed, 2 an error.
     pub status: u8,
-    /// What it would have printed on stdout.
+    /// Text for stdout.
     pub output: String,
-    /// What it would have said on stderr.
+    /// Text for stderr.
     pub messages: String,
 }
 
 thread_local! {
-    /// Where the words of a command go while it is called.
+    /// Collects the output of the command that runs on this thread.
     static CAPTURED: RefCell<Option<Called>> = const { RefCell::new(None) };
 }
 
-/// How this program can be started once more, where that is not simply its own file.
+/// Command line that starts this program again, if it is not just the executable.
 static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Runs a command line (without the name of the program) in this process, on this thread. Nothing is written to stdout and stderr, and no signal handler is
-/// set: `interrupt` ends long commands.
+/// Runs a command line (without the name of the program) in this process, on this thread.
+///
+/// Writes nothing to stdout and stderr and sets no signal handler: `interrupt` stops long commands.
 pub fn call(arguments: impl IntoIterator<Item = OsString>, interrupt: Interrupt) -> Called {
     let name = OsString::from("sinew");
     let arguments = match Arguments::try_parse_from(std::iter::once(name).chain(arguments)) {
@@ -53,7 +54,7 @@ pub fn call(arguments: impl IntoIterator<Item = OsString>, interrupt: Interrupt)
         Ok(Status::Done) => 0,
         Ok(Status::Unexpected) => 1,
         Err(failure) => {
-            if !matches!(failure, Failure::Told) {
+            if !matches!(failure, Failure::Reported) {
                 called.messages.push_str(&format!("{failure}\n"));
             }
             2
@@ -62,12 +63,12 @@ pub fn call(arguments: impl IntoIterator<Item = OsString>, interrupt: Interrupt)
     called
 }
 
-/// Says how to start this program with other arguments, where its file is another program that has Sinew in it.
+/// Sets the command line that starts this program again, for executables that embed Sinew.
 pub fn set_program(command: Vec<OsString>) {
     let _ = PROGRAM.set(command);
 }
 
-/// This program, to be started once more.
+/// A command that starts this program again.
 pub(super) fn program() -> Result<Command, String> {
     match PROGRAM.get().map(Vec::as_slice) {
         Some([program, arguments @ ..]) => {
@@ -79,17 +80,17 @@ pub(super) fn program() -> Result<Command, String> {
     }
 }
 
-/// Whether a command is being called on this thread.
+/// Whether [`call`] runs a command on this thread.
 pub(super) fn is_called() -> bool {
     CAPTURED.with_borrow(Option::is_some)
 }
 
-/// Keeps something said on stdout; false when nobody called.
+/// Captures text for stdout; false outside of [`call`].
 pub(super) fn keep_output(text: &str) -> bool {
     keep(|called| called.output.push_str(text))
 }
 
-/// Keeps a line said on stderr; false when nobody called.
+/// Captures a line for stderr; false outside of [`call`].
 pub(super) fn keep_message(line: &str) -> bool {
     keep(|called| {
         called.messages.push_str(line);
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_called_command_are_kept() {
+    fn output_of_a_command_is_captured() {
         let schema = called(&["schema"]);
         assert_eq!((schema.status, schema.messages.as_str()), (0, ""));
         assert!(schema.output.starts_with('{'), "{}", schema.output);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_messages_with_a_status() {
+    fn errors_are_messages_with_a_status() {
         let unknown = called(&["walk"]);
         assert!(unknown.status == 2 && unknown.messages.contains("walk"), "{unknown:?}");
         let missing = called(&["check", "no-such-scene.toml"]);

@@ -1,4 +1,4 @@
-//! `sinew character`: characters to try.
+//! `sinew character`: sample characters.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use sinew_rig::Rig;
 use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate, motion_names};
 use sinew_scene::output::check_outputs;
 
-use super::talk::Talk;
+use super::console::Console;
 use super::{Failure, Status, mesh};
 
-/// Writes a rigged, animated character to try
+/// Writes a sample character with rig and animation
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// arm, hand or torso
     #[arg(value_parser = character)]
     pub character: Character,
 
-    /// The file to write (.glb or .gltf) [default: <name>.glb]
+    /// Output file (.glb or .gltf) [default: CHARACTER.glb]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Mean edge of the triangles of its skin, for example "4 mm" [default: as fine as the character needs]
+    /// Mean edge length of the skin triangles, for example "4 mm" [default: depends on the character]
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub edge: Option<f64>,
 
-    /// Frames per second of its animations
+    /// Frames per second of the animations
     #[arg(long, value_name = "N", default_value_t = 24.0)]
     pub frame_rate: f64,
 
@@ -35,11 +35,11 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.5)]
     pub seconds: f64,
 
-    /// Its only animation; left out, the usual ones. Some are made only on request, such as `fast` and `poses` of the hand
+    /// Writes only this animation. Some are written only with this option, such as `fast` and `poses` of the hand
     #[arg(long, value_name = "NAME")]
     pub motion: Option<String>,
 
-    /// Writes its bones too, for `sinew skin --bones` and `rig` of a scene
+    /// Also writes the bones, for `sinew skin --bones` and `rig` of a scene
     #[arg(long, value_name = "FILE.toml")]
     pub bones: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ fn character(text: &str) -> Result<Character, String> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let usual = CharacterParams::of(arguments.character);
     let motion = arguments.motion.as_deref().map(|name| motion(arguments.character, name)).transpose()?;
     let params = CharacterParams {
@@ -63,7 +63,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         ..usual
     };
     let other = |error: String| Failure::Other(error);
-    // The library speaks of its fields, the user gave options.
+    // The library names its fields; the user knows the options.
     let named = |text: String| text.replace("`frame_rate`", "`--frame-rate`").replace("`seconds`", "`--seconds`");
     let rig = generate(&params).map_err(|error| other(named(error.to_string())))?;
     let output = arguments.output.clone().unwrap_or_else(|| format!("{}.glb", arguments.character.name()).into());
@@ -78,15 +78,15 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     write_file(&output, &bytes).map_err(|error| other(error.to_string()))?;
     let vertices: usize = rig.surfaces.iter().flat_map(|surface| &surface.parts).map(|part| part.positions.len()).sum();
     let animations: Vec<&str> = rig.animations.iter().map(|animation| animation.name.as_str()).collect();
-    talk.note(&format!("wrote {}: {vertices} vertices; animations {}", output.display(), animations.join(", ")));
+    console.note(&format!("wrote {}: {vertices} vertices; animations {}", output.display(), animations.join(", ")));
     if let Some(path) = &arguments.bones {
         write_file(path, bones_text(&rig, arguments.character).as_bytes()).map_err(|error| other(error.to_string()))?;
-        talk.note(&format!("wrote {}", path.display()));
+        console.note(&format!("wrote {}", path.display()));
     }
     Ok(Status::Done)
 }
 
-/// A motion that the character has.
+/// A motion of the character by its name.
 fn motion(character: Character, name: &str) -> Result<&'static str, Failure> {
     let known = motion_names(character);
     known.iter().copied().find(|known| *known == name).ok_or_else(|| {
@@ -95,11 +95,11 @@ fn motion(character: Character, name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-/// The bones as a scene has them.
+/// The bones in the syntax of a scene.
 fn bones_text(rig: &Rig, character: Character) -> String {
     let mut text = String::from("bones = [\n");
     for bone in bone_hints(character) {
-        let place = |x: sinew_math::Vec3| format!("[{:.5}, {:.5}, {:.5}]", x.x, x.y, x.z);
+        let position = |x: sinew_math::Vec3| format!("[{:.5}, {:.5}, {:.5}]", x.x, x.y, x.z);
         let name = &rig.nodes[bone.joint].name;
         let (own, slides) = match bone.sliding {
             Some(own) => (format!("name = \"{own}\", "), ", hold = \"slide\""),
@@ -109,8 +109,8 @@ fn bones_text(rig: &Rig, character: Character) -> String {
         let _ = writeln!(
             text,
             "    {{ {own}joint = \"{name}\", ends = [{}, {}], radius = {:.5}{slides} }},",
-            place(bone.from),
-            place(bone.to),
+            position(bone.from),
+            position(bone.to),
             bone.radius
         );
     }

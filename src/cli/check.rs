@@ -1,4 +1,4 @@
-//! `sinew check`: is this scene sound, and how big is it?
+//! `sinew check`: whether a scene is valid, and its size.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use sinew_run::compile::compile;
 use sinew_run::value_names::check_compared;
 use sinew_scene::{Scene, format_number};
 
-use super::talk::{self, Talk};
+use super::console::{self, Console};
 use super::{Failure, Status, table};
 
 /// Reads and compiles scenes without running them
@@ -22,8 +22,8 @@ pub struct Arguments {
     pub overrides: Vec<String>,
 }
 
-/// Runs the command; one bad scene does not keep the others from being read.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+/// Runs the command. Checks all scenes, also after an error.
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<_> = arguments.overrides.iter().cloned().map(Into::into).collect();
     let mut bad = 0;
     for path in &arguments.scenes {
@@ -34,26 +34,26 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         });
         match checked {
             Ok((simulation, scene)) => {
-                talk::print(&summary(&path.display().to_string(), &scene, &simulation))?;
-                simulation.notes.iter().for_each(|note| talk.note(&format!("note: {note}")));
+                console::print(&summary(&path.display().to_string(), &scene, &simulation))?;
+                simulation.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
             }
             Err(error) => {
                 bad += 1;
-                talk::complain(&error.to_string());
+                console::message(&error.to_string());
             }
         }
     }
     match bad {
         0 => Ok(Status::Done),
-        _ if arguments.scenes.len() == 1 => Err(Failure::Told),
+        _ if arguments.scenes.len() == 1 => Err(Failure::Reported),
         bad => {
-            talk.note(&format!("{bad} of {} scenes are not sound", arguments.scenes.len()));
-            Err(Failure::Told)
+            console.note(&format!("{bad} of {} scenes have errors", arguments.scenes.len()));
+            Err(Failure::Reported)
         }
     }
 }
 
-/// What the scene consists of, in a few lines.
+/// The parts of the scene, in a few lines.
 fn summary(name: &str, scene: &Scene, simulation: &Simulation) -> String {
     let model = simulation.model();
     let mut rows = Vec::new();
@@ -75,8 +75,10 @@ fn summary(name: &str, scene: &Scene, simulation: &Simulation) -> String {
     )
 }
 
-/// Bytes a run will take: per node about 15 neighbors in a matrix of 3×3 blocks (twice: matrix and factor or preconditioner) and 30
-/// vectors of state and scratch; per cell its shape gradients and linearized stress.
+/// Estimated memory of a run in bytes.
+///
+/// Per node: about 15 neighbors in a matrix of 3×3 blocks (twice: matrix, and factor or preconditioner) and 30 vectors
+/// of state and scratch. Per cell: shape gradients and linearized stress.
 fn memory_estimate(simulation: &Simulation) -> f64 {
     let nodes: usize = simulation.model().bodies.iter().map(|body| body.mesh.node_count()).sum();
     let cells: usize = simulation.model().bodies.iter().map(|body| body.mesh.cell_count()).sum();

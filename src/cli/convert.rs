@@ -1,4 +1,4 @@
-//! `sinew convert`: from a recording to the files of other programs.
+//! `sinew convert`: converts a recording to the formats of other programs.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use serde_json::json;
 use sinew_fem::Interrupt;
 use sinew_record::convert::{ConvertOptions, ConvertReport, Plan, open_recording, plan};
 
+use super::console::{self, Console};
 use super::progress::{Progress, duration};
-use super::talk::{self, Talk};
 use super::{Failure, Status, table};
 
-/// More than this is written only when it is asked for twice.
+/// Outputs larger than this need `--yes` \[bytes\].
 const LARGE: u64 = 1 << 30;
 
-/// Turns a recording into files for other programs
+/// Converts a recording to the formats of other programs
 #[derive(Debug, clap::Args)]
 #[command(after_help = formats())]
 pub struct Arguments {
     /// Recording (.sinew), or the folder of a run
     pub recording: PathBuf,
 
-    /// File to write; its extension tells what. May be given several times
+    /// Output file; its extension selects the format. Repeat for several files
     #[arg(short, long = "output", value_name = "FILE", required = true)]
     pub outputs: Vec<PathBuf>,
 
-    /// Frames from A to B, both included; A or B may be left out
+    /// Frames from A to B, inclusive; A or B may be omitted
     #[arg(long, value_name = "A..B", value_parser = frame_range)]
     pub frames: Option<RangeInclusive<usize>>,
 
@@ -34,15 +34,15 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub every: usize,
 
-    /// Cell fields of .vtu files, separated by commas [default: what the scene says, else all]
+    /// Cell fields of .vtu files, separated by commas [default: as in the scene, else all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub fields: Option<Vec<String>>,
 
-    /// Field that colors pictures [default: what the scene says]
+    /// Field that colors pictures [default: as in the scene]
     #[arg(long, value_name = "FIELD")]
     pub color: Option<String>,
 
-    /// Width and height of pictures in pixels [default: what the scene says]
+    /// Width and height of pictures in pixels [default: as in the scene]
     #[arg(long, value_name = "WxH", value_parser = picture_size)]
     pub size: Option<[usize; 2]>,
 
@@ -50,20 +50,20 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = positive)]
     pub clips: Option<usize>,
 
-    /// Most morph targets of a body in .glb files, up to 32
+    /// Maximum number of morph targets of a body in .glb files, up to 32
     #[arg(long, value_name = "N", value_parser = morph_targets)]
     pub morph_targets: Option<usize>,
 
-    /// Writes more than a gigabyte without hesitation
+    /// Also writes more than a gigabyte
     #[arg(long)]
     pub yes: bool,
 
-    /// Prints what was written as one JSON object on stdout
+    /// Prints the list of files as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// What can be written, for the help.
+/// The formats, for the help text.
 fn formats() -> String {
     let rows: Vec<Vec<String>> = sinew_record::convert::OutputFormat::all()
         .map(|format| {
@@ -75,7 +75,7 @@ fn formats() -> String {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let failed = |error: sinew_record::convert::ConvertError| Failure::Other(error.to_string());
     let start = Instant::now();
     let recording = open_recording(&arguments.recording).map_err(failed)?;
@@ -89,15 +89,15 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         morph_targets: arguments.morph_targets,
     };
     let plan = plan(&recording, &arguments.outputs, &options).map_err(failed)?;
-    talk.note(&sizes(&plan));
+    console.note(&sizes(&plan));
     if plan.total_bytes() > LARGE && !arguments.yes {
         return Err(Failure::Other(format!(
-            "this takes about {}\nhint: --yes writes it all the same; --frames and --every take fewer frames",
+            "the files take about {}\nhint: --yes writes them anyway; --frames and --every select fewer frames",
             bytes(plan.total_bytes())
         )));
     }
     let interrupt = Interrupt::ambient();
-    let mut progress = Progress::new(talk);
+    let mut progress = Progress::new(console);
     let result = plan.execute(&mut |done, all| {
         progress.update(done, all, "");
         if interrupt.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -105,22 +105,22 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     progress.clear();
     let report = result.map_err(failed)?;
     for note in &report.notes {
-        talk.note(&format!("note: {note}"));
+        console.note(&format!("note: {note}"));
     }
     for output in &report.outputs {
         let count = output.files.len();
         let more = if count > 1 { format!(" in {count} files") } else { String::new() };
         let name = output.files.first().filter(|_| count == 1).unwrap_or(&output.path);
-        talk.note(&format!("wrote {}: {}{more}", name.display(), bytes(output.bytes)));
+        console.note(&format!("wrote {}: {}{more}", name.display(), bytes(output.bytes)));
     }
-    talk.note(&format!("{} frames in {}", report.frames, duration(start.elapsed())));
+    console.note(&format!("{} frames in {}", report.frames, duration(start.elapsed())));
     if arguments.json {
-        talk::print(&format!("{}\n", to_json(&report)))?;
+        console::print(&format!("{}\n", to_json(&report)))?;
     }
     Ok(Status::Done)
 }
 
-/// What will be written, before it is.
+/// The planned files with their sizes.
 fn sizes(plan: &Plan<'_>) -> String {
     let rows: Vec<Vec<String>> = plan
         .outputs
@@ -145,7 +145,7 @@ fn to_json(report: &ConvertReport) -> serde_json::Value {
     json!({ "frames": report.frames, "outputs": outputs.collect::<Vec<_>>(), "notes": report.notes })
 }
 
-/// A size as a person says it.
+/// A size in readable units.
 fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {

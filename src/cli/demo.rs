@@ -1,4 +1,4 @@
-//! `sinew demo`: the scene that needs no file.
+//! `sinew demo`: a built-in scene.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use sinew_record::record::write_file;
 use sinew_run::run::RunOptions;
 use sinew_scene::Scene;
 
-use super::talk::Talk;
+use super::console::Console;
 use super::{Failure, Status, run};
 
-/// The scene and its character, so that the program works where the repository is not.
+/// The scene and its character, so that the demo runs without the repository.
 const SCENE: &str = include_str!("../../scenes/character/fist_large.toml");
 const CHARACTER: &[u8] = include_bytes!("../../scenes/character/meshes/fist.glb");
-/// Where the scene looks for its character.
+/// Path of the character in the scene.
 const CHARACTER_PATH: &str = "meshes/fist.glb";
 
-/// Lets a hand make a fist and writes report, USD and pictures
+/// Simulates a hand that makes a fist; writes report, USD and pictures
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Folder for the results
@@ -28,21 +28,21 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let scene = prepare(&arguments.output)?;
     let options = RunOptions { output: Some(arguments.output.clone()), ..RunOptions::default() };
-    let status = run::simulate(&scene, &options, talk, arguments.json)?;
-    talk.note(&format!("open {} in a browser", arguments.output.join("report.html").display()));
+    let status = run::simulate(&scene, &options, console, arguments.json)?;
+    console.note(&format!("open {} in a browser", arguments.output.join("report.html").display()));
     Ok(status)
 }
 
-/// Scene and character lie beside the results: the first thing to change is there, so a changed one is not replaced.
+/// Writes scene and character beside the results, for the user to edit. Does not replace edited files.
 fn prepare(folder: &Path) -> Result<Scene, Failure> {
     let path = folder.join("fist.toml");
     let files = [(&path, SCENE.as_bytes()), (&folder.join(CHARACTER_PATH), CHARACTER)];
     if let Some((file, _)) = files.iter().find(|(file, bytes)| std::fs::read(file).is_ok_and(|old| old != *bytes)) {
         return Err(Failure::Other(format!(
-            "{} is not that of the demo any more\nhint: `sinew run {}` runs it; `sinew demo -o DIR` begins in another folder",
+            "{} was edited; the demo does not replace it\nhint: `sinew run {}` runs the edited scene; `sinew demo -o DIR` uses another folder",
             file.display(),
             path.display()
         )));
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_demo_compiles_where_the_repository_is_not() {
+    fn the_demo_compiles_without_the_repository() {
         let folder = std::env::temp_dir().join(format!("sinew-demo-{}", std::process::id()));
         let scene = prepare(&folder);
         let compiled = scene.as_ref().map(|scene| sinew_run::compile::compile(scene).map(|_| scene.expect.len()));

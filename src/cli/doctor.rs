@@ -1,15 +1,15 @@
-//! `sinew doctor`: whether this machine has what it takes, in one screen.
+//! `sinew doctor`: checks whether this machine can run Sinew.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use super::{Failure, Status, table, talk};
+use super::{Failure, Status, console, table};
 
-/// Tells whether this machine has what it takes
+/// Checks whether this machine can run Sinew
 #[derive(Debug, clap::Args)]
 pub struct Arguments {}
 
-/// One line of the findings.
+/// Result of one check.
 struct Finding {
     topic: &'static str,
     text: String,
@@ -36,10 +36,10 @@ pub fn execute(_: &Arguments) -> Result<Status, Failure> {
     let word = |is_fine: bool| String::from(if is_fine { "ok" } else { "BAD" });
     let rows: Vec<Vec<String>> =
         findings.iter().map(|found| vec![word(found.is_fine), found.topic.into(), found.text.clone()]).collect();
-    talk::print(&table::layout(&rows, &[]))?;
+    console::print(&table::layout(&rows, &[]))?;
     match findings.iter().filter(|found| !found.is_fine).count() {
         0 => Ok(Status::Done),
-        count => Err(Failure::Other(format!("{count} of {} findings are bad", findings.len()))),
+        count => Err(Failure::Other(format!("{count} of {} checks failed", findings.len()))),
     }
 }
 
@@ -54,14 +54,14 @@ fn threads() -> Finding {
     Finding { topic: "threads", text, is_fine: true }
 }
 
-/// Free memory where the system tells it; a big body needs about 10 kB per cell with its factorization.
+/// Free memory, if the system reports it. A large body needs about 10 kB per cell with its factorization.
 fn memory() -> Finding {
     match sinew_io::memory::free() {
         Some(bytes) => {
             let gigabytes = sinew_io::memory::gibibytes(bytes as f64);
             Finding { topic: "memory", text: format!("{gigabytes:.1} GiB free"), is_fine: gigabytes > 0.25 }
         }
-        None => Finding { topic: "memory", text: "not told by this system".into(), is_fine: true },
+        None => Finding { topic: "memory", text: "not reported by this system".into(), is_fine: true },
     }
 }
 
@@ -77,12 +77,15 @@ fn writable(topic: &'static str, folder: &Path) -> Finding {
 }
 
 fn terminal() -> Finding {
-    let kind =
-        if std::io::stderr().is_terminal() { "yes, progress is drawn in place" } else { "no, progress comes as lines" };
+    let kind = if std::io::stderr().is_terminal() {
+        "yes, progress is one line"
+    } else {
+        "no, progress is printed line by line"
+    };
     Finding { topic: "terminal", text: kind.into(), is_fine: true }
 }
 
-/// One decomposition through the vector kernels: a wrong instruction would show here, before a run is wasted on it.
+/// One decomposition with the vector kernels: shows wrong instructions before a run.
 fn arithmetic() -> Finding {
     let errors = super::bench::quick_svd_check();
     let text = format!("SVD error {:.1e}, orthogonality {:.1e}", errors.0, errors.1);

@@ -1,4 +1,4 @@
-//! `sinew gradient`: how the end of a quasistatic scene changes with its channels and materials.
+//! `sinew gradient`: derivatives of the final state of a quasistatic scene by channels and material parameters.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use sinew_fem::{Interrupt, Simulation};
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene, format_number, nearest};
 
+use super::console::Console;
 use super::progress::Progress;
-use super::talk::Talk;
-use super::{Failure, Status, table, talk};
+use super::{Failure, Status, console, table};
 
-/// How far forward and adjoint may be apart, relative: both are exact but for rounding and the accuracy of the solver.
+/// Maximum relative difference between forward and adjoint. Both are exact up to rounding and solver accuracy.
 const AGREEMENT: f64 = 1e-8;
 
-/// Runs a quasistatic scene and differentiates what it ends with
+/// Runs a quasistatic scene and differentiates its final state
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Scene file (TOML)
@@ -45,38 +45,38 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     if let Some(threads) = scene.threads {
-        // Refused when `--threads` has made the pool already, which is the order of precedence we want.
+        // Fails if `--threads` has built the pool already: the option takes precedence.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     let mut simulation = compile(&scene)?;
-    // Before anything is computed: nobody wants to hear of a wrong name after an hour.
-    let wanted = Wanted::find(&simulation, arguments)?;
+    // Report wrong names before the run, not after it.
+    let request = Request::find(&simulation, arguments)?;
     let start = Instant::now();
-    run(&mut simulation, scene.frame_count().min(arguments.frames.unwrap_or(usize::MAX)), talk)?;
+    run(&mut simulation, scene.frame_count().min(arguments.frames.unwrap_or(usize::MAX)), console)?;
     let run_time = start.elapsed();
     let start = Instant::now();
-    let gradients = simulation.gradients(&wanted.probes, &wanted.inputs).map_err(|errors| {
+    let gradients = simulation.gradients(&request.probes, &request.inputs).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         all(&lines)
     })?;
     let times = [run_time, start.elapsed()];
     if arguments.json {
         let name = arguments.scene.display().to_string();
-        talk::print(&format!("{}\n", to_json(&name, &simulation, &wanted, &gradients, times)))?;
+        console::print(&format!("{}\n", to_json(&name, &simulation, &request, &gradients, times)))?;
     } else {
-        talk::print(&to_table(&simulation, &wanted, &gradients))?;
+        console::print(&to_table(&simulation, &request, &gradients))?;
     }
-    for (input, name) in wanted.input_names.iter().enumerate() {
+    for (input, name) in request.input_names.iter().enumerate() {
         if let Some(note) = note(&gradients, input) {
-            talk.note(&format!("note: {name}: {note}"));
+            console.note(&format!("note: {name}: {note}"));
         }
     }
     let disagreement = gradients.disagreement();
-    talk.note(&format!("{}; forward and adjoint differ by {disagreement:.1e}", gradients.method));
+    console.note(&format!("{}; forward and adjoint differ by {disagreement:.1e}", gradients.method));
     if disagreement > AGREEMENT {
         return Err(Failure::Other(format!(
             "forward and adjoint gradients differ by {disagreement:.1e}, more than {AGREEMENT:.0e}: the stiffness is too close to singular"
@@ -85,15 +85,15 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// What is asked for.
-struct Wanted {
+/// Probes and inputs of the command line.
+struct Request {
     probes: Vec<usize>,
     inputs: Vec<Input>,
     input_names: Vec<String>,
 }
 
-impl Wanted {
-    /// Finds probes and inputs by their names; all that is wrong at once.
+impl Request {
+    /// Finds probes and inputs by name. Reports all wrong names together.
     fn find(simulation: &Simulation, arguments: &Arguments) -> Result<Self, Failure> {
         let mut problems: Vec<String> = Vec::new();
         let known = simulation.probe_names();
@@ -145,7 +145,7 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
     format!("there is no {kind} \"{name}\"\nhint: {hint}")
 }
 
-/// Why a body has no parameter of this name, where both words are known.
+/// Why a body lacks a parameter, if both names are valid.
 fn missing_parameter(simulation: &Simulation, name: &str) -> Option<String> {
     let (body, parameter) = name.rsplit_once('.')?;
     let model = simulation.model();
@@ -160,10 +160,10 @@ fn missing_parameter(simulation: &Simulation, name: &str) -> Option<String> {
     Some(format!("the body \"{body}\" has no parameter \"{parameter}\": {reason}"))
 }
 
-fn run(simulation: &mut Simulation, frames: usize, talk: Talk) -> Result<(), Failure> {
+fn run(simulation: &mut Simulation, frames: usize, console: Console) -> Result<(), Failure> {
     let interrupt = Interrupt::ambient();
     simulation.set_interrupt(interrupt.clone());
-    let mut progress = Progress::new(talk);
+    let mut progress = Progress::new(console);
     for frame in 0..frames {
         let report = simulation.step_frame().map_err(|error| {
             progress.clear();
@@ -175,27 +175,27 @@ fn run(simulation: &mut Simulation, frames: usize, talk: Talk) -> Result<(), Fai
     if interrupt.is_wanted() { Err(Failure::Other("interrupted".into())) } else { Ok(()) }
 }
 
-/// What to know about the derivative by an input besides its value.
+/// A warning about the derivative by an input.
 fn note(gradients: &Gradients, input: usize) -> Option<String> {
     let derivative = &gradients.derivatives[input];
     match &derivative.kink {
         Some(kink) => Some(kink.describe()),
         None if derivative.is_zero() => {
-            Some("no force and no pin answers to it at this state: all derivatives are zero".into())
+            Some("no force and no pin depends on it at this state: all derivatives are zero".into())
         }
         None => None,
     }
 }
 
-/// What is differentiated by what.
-fn names<'a>(simulation: &'a Simulation, wanted: &'a Wanted, gradient: &Gradient) -> (&'a str, &'a str) {
-    (&simulation.probe_names()[wanted.probes[gradient.probe]], &wanted.input_names[gradient.input])
+/// Names of probe and input.
+fn names<'a>(simulation: &'a Simulation, request: &'a Request, gradient: &Gradient) -> (&'a str, &'a str) {
+    (&simulation.probe_names()[request.probes[gradient.probe]], &request.input_names[gradient.input])
 }
 
-fn to_table(simulation: &Simulation, wanted: &Wanted, gradients: &Gradients) -> String {
+fn to_table(simulation: &Simulation, request: &Request, gradients: &Gradients) -> String {
     let mut rows = vec![["probe", "by", "forward", "adjoint"].map(String::from).to_vec()];
     for gradient in &gradients.values {
-        let (probe, input) = names(simulation, wanted, gradient);
+        let (probe, input) = names(simulation, request, gradient);
         let adjoint = gradient.adjoint.map_or("–".to_string(), format_number);
         rows.push(vec![probe.into(), input.into(), format_number(gradient.forward), adjoint]);
     }
@@ -205,12 +205,12 @@ fn to_table(simulation: &Simulation, wanted: &Wanted, gradients: &Gradients) -> 
 fn to_json(
     scene: &str,
     simulation: &Simulation,
-    wanted: &Wanted,
+    request: &Request,
     gradients: &Gradients,
     [run, differentiate]: [Duration; 2],
 ) -> Value {
     let values = gradients.values.iter().map(|gradient| {
-        let (probe, input) = names(simulation, wanted, gradient);
+        let (probe, input) = names(simulation, request, gradient);
         json!({
             "of": probe,
             "by": input,
@@ -222,7 +222,7 @@ fn to_json(
             "note": note(gradients, gradient.input),
         })
     });
-    let probes: serde_json::Map<String, Value> = wanted
+    let probes: serde_json::Map<String, Value> = request
         .probes
         .iter()
         .map(|&probe| simulation.probe_names()[probe].clone())

@@ -8,21 +8,21 @@ use sinew_scene::output::check_outputs;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{Override, Scene, format_number};
 
+use super::console::Console;
 use super::run::{Watch, expectation_table};
-use super::talk::Talk;
-use super::{Failure, Status, table, talk};
+use super::{Failure, Status, console, table};
 
-/// Takes a muscle of a scene through a protocol of physiology
+/// Runs a physiology protocol on a muscle of a scene
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// What is done to the muscle
+    /// Protocol
     #[arg(value_parser = protocols())]
     protocol: Protocol,
 
-    /// Scene file (TOML); its table `lab` says which muscle, and how
+    /// Scene file (TOML); its table `lab` selects muscle and settings
     scene: PathBuf,
 
-    /// Folder for PROTOCOL.csv and PROTOCOL.html [default: out/lab/<name of the scene>]
+    /// Folder for PROTOCOL.csv and PROTOCOL.html [default: out/lab/SCENE]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 
-    /// Writes nothing, only checks what the scene expects
+    /// Writes no files; only checks the expectations
     #[arg(long, conflicts_with = "output")]
     no_files: bool,
 
@@ -46,11 +46,11 @@ fn protocols() -> impl TypedValueParser<Value = Protocol> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     if let Some(threads) = scene.threads {
-        // Refused when `--threads` has made the pool already, which is the order of precedence we want.
+        // Fails if `--threads` has built the pool already: the option takes precedence.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     let usual = || Path::new("out/lab").join(arguments.scene.file_stem().unwrap_or("scene".as_ref()));
@@ -58,22 +58,22 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     if let Some(folder) = &folder {
         let results = ["csv", "html"].map(|end| folder.join(format!("{}.{end}", arguments.protocol.word())));
         check_outputs(scene.inputs(), results).map_err(|error| Failure::Other(error.to_string()))?;
-        // Before anything is computed: nobody wants to hear of it after an hour.
+        // Report a folder that cannot be written before the run, not after it.
         let failed = |source| Failure::Write { what: folder.display().to_string(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let mut watch = Watch::new(talk);
+    let mut watch = Watch::new(console);
     let result = examine(&scene, arguments.protocol, folder.as_deref(), &mut watch);
     watch.clear();
     let outcome = result?;
     if arguments.json {
-        talk::print(&format!("{}\n", outcome.to_json()))?;
+        console::print(&format!("{}\n", outcome.to_json()))?;
     } else {
-        talk::print(&summary(&outcome))?;
+        console::print(&summary(&outcome))?;
     }
-    outcome.notes.iter().for_each(|note| talk.note(&format!("note: {note}")));
-    outcome.outputs.iter().for_each(|file| talk.note(&format!("wrote {}", file.display())));
-    verdict(&outcome, talk)
+    outcome.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
+    outcome.outputs.iter().for_each(|file| console.note(&format!("wrote {}", file.display())));
+    verdict(&outcome, console)
 }
 
 /// The figures as a table.
@@ -85,16 +85,16 @@ fn summary(outcome: &LabOutcome) -> String {
     table::layout(&outcome.figures.iter().map(row).collect::<Vec<_>>(), &[false, true, false, false])
 }
 
-fn verdict(outcome: &LabOutcome, talk: Talk) -> Result<Status, Failure> {
+fn verdict(outcome: &LabOutcome, console: Console) -> Result<Status, Failure> {
     let failed = outcome.expectations.iter().filter(|check| !check.passed).count();
-    if !outcome.expectations.is_empty() && (talk.notes || failed > 0) {
-        talk::complain(expectation_table(&outcome.expectations).trim_end());
+    if !outcome.expectations.is_empty() && (console.notes || failed > 0) {
+        console::message(expectation_table(&outcome.expectations).trim_end());
     }
     match (failed, outcome.expectations.len()) {
         (0, 0) => {}
-        (0, all) => talk.note(&format!("{all} expectations hold")),
+        (0, all) => console.note(&format!("{all} expectations hold")),
         (failed, all) => {
-            talk::complain(&format!("{failed} of {all} expectations failed"));
+            console::message(&format!("{failed} of {all} expectations failed"));
             return Ok(Status::Unexpected);
         }
     }

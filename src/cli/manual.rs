@@ -1,4 +1,4 @@
-//! `sinew manual`: man pages, made from the same words as `--help`.
+//! `sinew manual`: man pages, generated from the help texts.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use sinew_record::record::write_file;
 
-use super::talk::{self, Talk};
+use super::console::{self, Console};
 use super::{Failure, Status};
 
-/// Writes man pages, one per command, or prints the main one
+/// Writes man pages, one per command, or prints the main page
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Folder for the pages, for example ~/.local/share/man/man1
@@ -18,12 +18,12 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let mut command = super::Arguments::command();
     command.build();
     let Some(folder) = &arguments.output else {
         let page = page(command, "sinew")?;
-        talk::print(&String::from_utf8_lossy(&page))?;
+        console::print(&String::from_utf8_lossy(&page))?;
         return Ok(Status::Done);
     };
     let mut pages = Vec::new();
@@ -32,11 +32,11 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         let path = folder.join(format!("{name}.1"));
         write_file(path, page).map_err(|error| Failure::Other(error.to_string()))?;
     }
-    talk.note(&format!("wrote {} pages to {}", pages.len(), folder.display()));
+    console.note(&format!("wrote {} pages to {}", pages.len(), folder.display()));
     Ok(Status::Done)
 }
 
-/// A page for the command and for each below it; `help` explains itself.
+/// Adds a page for the command and for each subcommand except `help`.
 fn collect(name: &str, command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> Result<(), Failure> {
     pages.push((name.to_string(), page(command.clone(), name)?));
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {

@@ -1,12 +1,13 @@
 //! The command line: one file per command.
 //!
-//! Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.
+//! Data goes to stdout, messages go to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.
 
 mod bench;
 mod call;
 mod character;
 mod check;
 mod completions;
+mod console;
 mod convert;
 mod demo;
 mod doctor;
@@ -26,7 +27,6 @@ mod signals;
 mod skin;
 mod status;
 mod table;
-mod talk;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -34,22 +34,22 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub use call::{Called, call, set_program};
+use console::Console;
 pub use python::module as python_module;
-use talk::Talk;
 
 /// Muscle, flesh and skin: from anatomy to simulated tissue.
 #[derive(Debug, Parser)]
 #[command(name = "sinew", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
 struct Arguments {
-    /// Says only what went wrong
+    /// Prints errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Says more: one line per frame
+    /// Prints one line per frame
     #[arg(short, long, global = true)]
     verbose: bool,
 
-    /// Number of threads; results do not depend on it [default: what the scene says, else all cores]
+    /// Number of threads; results do not depend on it [default: as in the scene, else all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
@@ -59,92 +59,92 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a scene, writes what it records, and checks what it expects
+    /// Runs a scene, records it, and checks its expectations
     Run(run::Arguments),
-    /// Gives a rigged, animated character flesh, and writes it back in motion
+    /// Adds simulated flesh to a rigged, animated character
     Skin(skin::Arguments),
-    /// Writes a rigged, animated character to try
+    /// Writes a sample character with rig and animation
     Character(character::Arguments),
-    /// Turns a recording into files for other programs
+    /// Converts a recording to the formats of other programs
     Convert(convert::Arguments),
-    /// Writes a scene to begin with, ready to run and full of comments
+    /// Writes a commented scene, ready to run
     New(new::Arguments),
-    /// Looks into mesh files, checks, converts and fills them
+    /// Inspects, checks, converts and fills meshes
     Mesh(mesh::Arguments),
-    /// Tells what muscles are made of
+    /// Prints and plots muscle curves
     Muscle(muscle::Arguments),
-    /// Takes a muscle of a scene through a protocol of physiology
+    /// Runs a physiology protocol on a muscle of a scene
     Lab(lab::Arguments),
-    /// Runs a quasistatic scene and differentiates what it ends with
+    /// Runs a quasistatic scene and differentiates its final state
     Gradient(gradient::Arguments),
-    /// Plays a recording in the terminal, or tells it in numbers
+    /// Plays a recording in the terminal, or prints its key figures
     Play(play::Arguments),
-    /// Tells how runs fare, and how to continue those that ended early
+    /// Shows the state of runs and how to resume them
     Status(status::Arguments),
-    /// Lets a hand make a fist and writes report, USD and pictures
+    /// Simulates a hand that makes a fist; writes report, USD and pictures
     Demo(demo::Arguments),
     /// Reads and compiles scenes without running them
     Check(check::Arguments),
     /// Prints the JSON schema of scene files
     Schema(schema::Arguments),
-    /// Measures the speed of this machine with this program
+    /// Runs benchmarks on this machine
     Bench(bench::Arguments),
-    /// Tells whether this machine has what it takes
+    /// Checks whether this machine can run Sinew
     Doctor(doctor::Arguments),
-    /// Prints completions for a shell
+    /// Prints shell completions
     Completions(completions::Arguments),
-    /// Writes man pages, one per command, or prints the main one
+    /// Writes man pages, one per command, or prints the main page
     Manual(manual::Arguments),
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Everything as asked.
+    /// The command succeeded.
     Done,
-    /// The run is complete, but the scene expected something else.
+    /// The run is complete, but an expectation of the scene failed.
     Unexpected,
 }
 
-/// Why a command could not do its work; its text is what the user reads after `error:`.
+/// Why a command failed. The user reads its text.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// A scene cannot be read or compiled. The text carries its own `error:` lines.
+    /// A scene cannot be read or compiled. The text has its own `error:` lines.
     #[error("{0}")]
     Scene(#[from] sinew_scene::SceneError),
-    /// A run stopped. The text carries its own `error:` lines.
+    /// A run stopped. The text has its own `error:` lines.
     #[error("{0}")]
     Run(#[from] sinew_run::run::RunError),
-    /// A protocol has no result. The text carries its own `error:` lines.
+    /// A protocol has no result. The text has its own `error:` lines.
     #[error("{0}")]
     Lab(#[from] sinew_run::lab::LabError),
-    /// Output that is asked for cannot be written.
+    /// An output cannot be written.
     #[error("error: cannot write {what}: {source}")]
     Write {
         /// File or stream.
         what: String,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The user has been told already.
+    /// The error is already on stderr.
     #[error("")]
-    Told,
-    /// Anything else, in a sentence.
+    Reported,
+    /// Any other error.
     #[error("error: {0}")]
     Other(String),
 }
 
-/// Reads the command line, runs the command, and turns every end into an exit status.
+/// Reads the command line, runs the command, and returns its exit status.
 pub fn main() -> ExitCode {
     main_with(std::env::args_os())
 }
 
-/// [`main`] with a command line of one's own; the first word is the name of the program.
+/// [`main`] with a given command line; its first word is the name of the program.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {
-            // Help and version go to stdout with status 0, mistakes to stderr with status 2: clap knows which.
+            // clap prints help and version to stdout (status 0) and errors to stderr (status 2).
             let _ = message.print();
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
         }
@@ -153,9 +153,9 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     panic::guard(|| match execute(arguments) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Unexpected) => ExitCode::from(1),
-        Err(Failure::Told) => ExitCode::from(2),
+        Err(Failure::Reported) => ExitCode::from(2),
         Err(failure) => {
-            talk::complain(&failure.to_string());
+            console::message(&failure.to_string());
             ExitCode::from(2)
         }
     })
@@ -168,25 +168,25 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
             .build_global()
             .map_err(|error| Failure::Other(format!("cannot start {threads} threads: {error}")))?;
     }
-    let talk = Talk::new(arguments.quiet, arguments.verbose);
+    let console = Console::new(arguments.quiet, arguments.verbose);
     match arguments.command {
-        Command::Run(arguments) => run::execute(&arguments, talk),
-        Command::Skin(arguments) => skin::execute(&arguments, talk),
-        Command::Character(arguments) => character::execute(&arguments, talk),
-        Command::Convert(arguments) => convert::execute(&arguments, talk),
-        Command::New(arguments) => new::execute(&arguments, talk),
-        Command::Mesh(arguments) => mesh::execute(&arguments, talk),
-        Command::Muscle(arguments) => muscle::execute(&arguments, talk),
-        Command::Lab(arguments) => lab::execute(&arguments, talk),
-        Command::Gradient(arguments) => gradient::execute(&arguments, talk),
-        Command::Play(arguments) => play::execute(&arguments, talk),
-        Command::Status(arguments) => status::execute(&arguments, talk),
-        Command::Demo(arguments) => demo::execute(&arguments, talk),
-        Command::Check(arguments) => check::execute(&arguments, talk),
+        Command::Run(arguments) => run::execute(&arguments, console),
+        Command::Skin(arguments) => skin::execute(&arguments, console),
+        Command::Character(arguments) => character::execute(&arguments, console),
+        Command::Convert(arguments) => convert::execute(&arguments, console),
+        Command::New(arguments) => new::execute(&arguments, console),
+        Command::Mesh(arguments) => mesh::execute(&arguments, console),
+        Command::Muscle(arguments) => muscle::execute(&arguments, console),
+        Command::Lab(arguments) => lab::execute(&arguments, console),
+        Command::Gradient(arguments) => gradient::execute(&arguments, console),
+        Command::Play(arguments) => play::execute(&arguments, console),
+        Command::Status(arguments) => status::execute(&arguments, console),
+        Command::Demo(arguments) => demo::execute(&arguments, console),
+        Command::Check(arguments) => check::execute(&arguments, console),
         Command::Schema(arguments) => schema::execute(&arguments),
-        Command::Bench(arguments) => bench::execute(&arguments, talk),
+        Command::Bench(arguments) => bench::execute(&arguments, console),
         Command::Doctor(arguments) => doctor::execute(&arguments),
         Command::Completions(arguments) => completions::execute(&arguments),
-        Command::Manual(arguments) => manual::execute(&arguments, talk),
+        Command::Manual(arguments) => manual::execute(&arguments, console),
     }
 }

@@ -1,4 +1,4 @@
-//! `sinew muscle`: the curves that muscles are made of.
+//! `sinew muscle`: force curves of muscle and tendon.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use sinew_record::record::write_file;
 use sinew_record::report::{Line, Plot, Scale, figures};
 use sinew_scene::output::check_outputs;
 
-use super::talk::{Talk, print};
+use super::console::{Console, print};
 use super::{Failure, Status};
 
-/// Tells what muscles are made of
+/// Prints and plots muscle curves
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -20,13 +20,13 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Prints the curves of force over length, speed and strain as CSV, and draws them
+    /// Prints the curves of force over length, speed and strain as CSV, or plots them
     Curves(Curves),
 }
 
 #[derive(Debug, clap::Args)]
 struct Curves {
-    /// Draws them into DIR/curves.html and writes DIR/curves.csv instead of printing
+    /// Writes DIR/curves.html with plots and DIR/curves.csv instead of printing
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -34,19 +34,19 @@ struct Curves {
     #[arg(long, value_name = "N", default_value_t = 201, value_parser = clap::value_parser!(u16).range(2..))]
     points: u16,
 
-    /// Draws the curves of a file beside them, dashed, with their differences: CSV as this command writes it, with columns kind, curve, x and force
+    /// Plots the curves of a CSV file (columns kind, curve, x, force) dashed beside ours, with the differences
     #[arg(long, value_name = "FILE")]
     beside: Option<PathBuf>,
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     match &arguments.command {
-        Command::Curves(arguments) => curves(arguments, talk),
+        Command::Curves(arguments) => curves(arguments, console),
     }
 }
 
-/// All curves that have a name.
+/// All named curves.
 fn known() -> [Curve; 8] {
     [
         Curve::active_teran(),
@@ -60,15 +60,15 @@ fn known() -> [Curve; 8] {
     ]
 }
 
-/// What a kind of curve shows: a word, a headline, the abscissa and its ends.
+/// Keyword, title, label of the abscissa and its range, for a kind of curve.
 fn sheet(kind: CurveKind) -> (&'static str, &'static str, &'static str, [f64; 2]) {
     match kind {
-        CurveKind::Active => ("active", "Active force over length", "fibre length [optimal lengths]", [0.2, 1.8]),
-        CurveKind::Passive => ("passive", "Passive force over length", "fibre length [optimal lengths]", [0.8, 1.7]),
+        CurveKind::Active => ("active", "Active force over length", "fiber length [optimal lengths]", [0.2, 1.8]),
+        CurveKind::Passive => ("passive", "Passive force over length", "fiber length [optimal lengths]", [0.8, 1.7]),
         CurveKind::Velocity => {
-            ("velocity", "Force over speed; shortening is negative", "speed [greatest shortening speeds]", [-1.2, 1.2])
+            ("velocity", "Force over speed; shortening is negative", "speed [maximum shortening speeds]", [-1.2, 1.2])
         }
-        CurveKind::Tendon => ("tendon", "Force of tendon over strain", "strain", [-0.01, 0.06]),
+        CurveKind::Tendon => ("tendon", "Tendon force over strain", "strain", [-0.01, 0.06]),
     }
 }
 
@@ -85,9 +85,9 @@ fn read_curves(path: &Path) -> Result<Vec<Curve>, Failure> {
         };
         let Some(kind) = KINDS.into_iter().find(|&kind| sheet(kind).0 == word) else {
             let words = KINDS.map(|kind| sheet(kind).0).join(", ");
-            return Err(wrong(number + 1, format!("`{word}` is no kind of curve; there are {words}")));
+            return Err(wrong(number + 1, format!("`{word}` is not a kind of curve; the kinds are {words}")));
         };
-        let read = |cell: &str| cell.parse::<f64>().map_err(|_| wrong(number + 1, format!("`{cell}` is no number")));
+        let read = |cell: &str| cell.parse::<f64>().map_err(|_| wrong(number + 1, format!("`{cell}` is not a number")));
         let point = [read(x)?, read(force)?];
         match found.iter_mut().find(|curve| (curve.0, curve.1.as_str()) == (kind, name)) {
             Some(curve) => curve.3.push(point),
@@ -103,7 +103,7 @@ fn read_curves(path: &Path) -> Result<Vec<Curve>, Failure> {
 
 const KINDS: [CurveKind; 4] = [CurveKind::Active, CurveKind::Passive, CurveKind::Velocity, CurveKind::Tendon];
 
-fn curves(arguments: &Curves, talk: Talk) -> Result<Status, Failure> {
+fn curves(arguments: &Curves, console: Console) -> Result<Status, Failure> {
     let count = usize::from(arguments.points);
     let known = known();
     let foreign = arguments.beside.as_deref().map(read_curves).transpose()?.unwrap_or_default();
@@ -125,7 +125,7 @@ fn curves(arguments: &Curves, talk: Talk) -> Result<Status, Failure> {
         let mut differences = Vec::new();
         for other in foreign.iter().filter(|curve| curve.kind() == kind) {
             lines.push(Line::new(other.name(), x.iter().map(|&x| other.value(x)).collect()).dashed());
-            // Beyond their points curves are continued, each in its own way.
+            // Curves extrapolate beyond their points, each in its own way.
             let [first, last] = other.range();
             let difference = |curve: &Curve, x: f64| {
                 if x < first || x > last { f64::NAN } else { curve.value(x) - other.value(x) }
@@ -152,6 +152,6 @@ fn curves(arguments: &Curves, talk: Talk) -> Result<Status, Failure> {
     std::fs::create_dir_all(folder).map_err(|source| Failure::Write { what: folder.display().to_string(), source })?;
     write_file(&table, csv.as_bytes()).map_err(other)?;
     write_file(&page, figures("Curves of muscle and tendon", &plots).as_bytes()).map_err(other)?;
-    talk.note(&format!("wrote {} and {}", table.display(), page.display()));
+    console.note(&format!("wrote {} and {}", table.display(), page.display()));
     Ok(Status::Done)
 }

@@ -1,4 +1,4 @@
-//! `sinew new`: a scene to begin with.
+//! `sinew new`: writes a scene from a template.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use sinew_scene::output::check_outputs;
 use sinew_scene::template::{MeshFacts, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title};
 use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, nearest};
 
-use super::talk::{self, Talk};
+use super::console::{self, Console};
 use super::{Failure, Status, mesh, table};
 
-/// Writes a scene to begin with, ready to run and full of comments
+/// Writes a commented scene, ready to run
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The scene to write
+    /// Output scene
     #[arg(value_name = "FILE.toml", required_unless_present = "list")]
     pub file: Option<PathBuf>,
 
-    /// What happens in it; --list tells what there is
+    /// Template; --list shows all
     #[arg(short, long, value_name = "NAME", value_parser = template)]
     pub template: Option<Template>,
 
-    /// A mesh of yours, volume or surface, as the body
+    /// Mesh file of the body, volume or surface
     #[arg(short, long, value_name = "FILE")]
     pub mesh: Option<PathBuf>,
 
-    /// Factor on the coordinates of the mesh, or the unit they are in, for example mm [default: what is plausible]
+    /// Factor on the coordinates of the mesh, or their unit, for example mm [default: a plausible unit]
     #[arg(long, value_name = "F", value_parser = mesh::scale, requires = "mesh")]
     pub scale: Option<f64>,
 
@@ -35,19 +35,19 @@ pub struct Arguments {
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length, conflicts_with = "mesh")]
     pub size: Option<f64>,
 
-    /// What it consists of: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
+    /// Material: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
     #[arg(long, value_name = "TISSUE", value_parser = Tissue::parse)]
     pub material: Option<Tissue>,
 
-    /// How long it runs, for example "2 s"
+    /// Duration, for example "2 s"
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub duration: Option<f64>,
 
-    /// Asks for what is not given, also when the answers come from a pipe
+    /// Asks for missing options, also if stdin is a pipe
     #[arg(short, long)]
     pub interactive: bool,
 
-    /// Replaces a scene that exists
+    /// Replaces an existing scene
     #[arg(long)]
     pub force: bool,
 
@@ -74,11 +74,11 @@ fn time(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     if arguments.list {
         let rows: Vec<Vec<String>> =
             Template::all().map(|template| vec![template.name().into(), template.summary().into()]).collect();
-        talk::print(&table::layout(&rows, &[]))?;
+        console::print(&table::layout(&rows, &[]))?;
         return Ok(Status::Done);
     }
     let Some(file) = &arguments.file else { return Err(Failure::Other("the name of the scene is missing".into())) };
@@ -95,7 +95,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             names.join(", ")
         )));
     }
-    let mut wanted = Wanted {
+    let mut options = Options {
         template: arguments.template,
         mesh: arguments.mesh.clone(),
         scale: arguments.scale,
@@ -104,15 +104,15 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         duration: arguments.duration,
     };
     if asks {
-        wanted.ask(&mut std::io::stdin().lock())?;
+        options.ask(&mut std::io::stdin().lock())?;
     }
-    let template = wanted.template.unwrap_or(if wanted.mesh.is_some() { Template::Mesh } else { Template::Hanging });
+    let template = options.template.unwrap_or(if options.mesh.is_some() { Template::Mesh } else { Template::Hanging });
     let mut params = TemplateParams::usual(template);
-    params.size = wanted.size.unwrap_or(params.size);
-    params.duration = wanted.duration.unwrap_or(params.duration);
-    params.tissue = wanted.tissue.unwrap_or(params.tissue);
-    match (template, &wanted.mesh) {
-        (Template::Mesh, Some(mesh)) => params.mesh = Some(look(mesh, &file, wanted.scale, talk)?),
+    params.size = options.size.unwrap_or(params.size);
+    params.duration = options.duration.unwrap_or(params.duration);
+    params.tissue = options.tissue.unwrap_or(params.tissue);
+    match (template, &options.mesh) {
+        (Template::Mesh, Some(mesh)) => params.mesh = Some(look(mesh, &file, options.scale, console)?),
         (Template::Mesh, None) => return Err(Failure::Other("this template needs a mesh\nhint: --mesh FILE".into())),
         (other, Some(_)) => {
             let name = other.name();
@@ -123,30 +123,30 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         (_, None) => {}
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    check_outputs(wanted.mesh.iter(), [&file]).map_err(|error| Failure::Other(error.to_string()))?;
+    check_outputs(options.mesh.iter(), [&file]).map_err(|error| Failure::Other(error.to_string()))?;
     let text = scene_text(template, &params, &name);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // What is written is sound: nobody should begin with a mistake that is not theirs.
+    // Check the scene before writing it: a template must not contain errors.
     let scene = Scene::from_str(&text, &name, folder)?;
     let simulation = compile(&scene)?;
     write_file(&file, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
     let cells: usize = simulation.model().bodies.iter().map(|body| body.mesh.cell_count()).sum();
     let (title, frames) = (scene_title(template, &params), scene.frame_count());
-    talk.note(&format!("wrote {}: {title} ({cells} cells, {frames} frames)", file.display()));
-    talk.note(&format!("next: sinew run {}", file.display()));
+    console.note(&format!("wrote {}: {title} ({cells} cells, {frames} frames)", file.display()));
+    console.note(&format!("next: sinew run {}", file.display()));
     Ok(Status::Done)
 }
 
-/// Looks into a mesh and says what was assumed.
-fn look(mesh: &Path, scene: &Path, scale: Option<f64>, talk: Talk) -> Result<MeshFacts, Failure> {
+/// Reads a mesh and reports the assumptions about it.
+fn look(mesh: &Path, scene: &Path, scale: Option<f64>, console: Console) -> Result<MeshFacts, Failure> {
     let data = sinew_io::load(mesh).map_err(|error| Failure::Other(error.to_string()))?;
     for note in &data.notes {
-        talk.note(&format!("note: {note}"));
+        console.note(&format!("note: {note}"));
     }
     let stem = mesh.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let facts = MeshFacts::look(data, &stem, &relative(mesh, scene), scale).map_err(|error| {
         Failure::Other(format!(
-            "{}: {error}\nhint: `sinew mesh check {}` tells everything that is wrong",
+            "{}: {error}\nhint: `sinew mesh check {}` lists all problems",
             mesh.display(),
             mesh.display()
         ))
@@ -158,25 +158,25 @@ fn look(mesh: &Path, scene: &Path, scale: Option<f64>, talk: Talk) -> Result<Mes
     match scale {
         None => {
             let (factor, unit) = plausible_scale(facts.bounds.size().max_component());
-            talk.note(&format!(
-                "assumed that {} is in {unit} (scale = {}): {sides}; --scale says otherwise",
+            console.note(&format!(
+                "assumed that {} is in {unit} (scale = {}): {sides}; --scale overrides this",
                 mesh.display(),
                 format_number(factor)
             ));
         }
-        Some(_) => talk.note(&format!("{} is {sides}", mesh.display())),
+        Some(_) => console.note(&format!("{} is {sides}", mesh.display())),
     }
     if facts.needs_repair {
-        talk.note("the surface is open or cuts itself; the scene fills it with repair = \"winding\"");
+        console.note("the surface is open or intersects itself; the scene fills it with repair = \"winding\"");
     }
     if !facts.regions.is_empty() {
         let names: Vec<&str> = facts.regions.iter().map(|(name, _)| name.as_str()).take(8).collect();
-        talk.note(&format!("regions: {}{}", names.join(", "), if facts.regions.len() > 8 { " …" } else { "" }));
+        console.note(&format!("regions: {}{}", names.join(", "), if facts.regions.len() > 8 { " …" } else { "" }));
     }
     Ok(facts)
 }
 
-/// A path as a scene says it: relative to the folder of the scene where there is a way.
+/// A path relative to the folder of the scene, if possible.
 fn relative(mesh: &Path, scene: &Path) -> String {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let (mesh, scene) = (absolute(mesh), absolute(scene));
@@ -190,8 +190,8 @@ fn relative(mesh: &Path, scene: &Path) -> String {
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
-/// What is known so far.
-struct Wanted {
+/// Options given so far.
+struct Options {
     template: Option<Template>,
     mesh: Option<PathBuf>,
     scale: Option<f64>,
@@ -200,12 +200,12 @@ struct Wanted {
     duration: Option<f64>,
 }
 
-impl Wanted {
-    /// Asks for what is missing; an empty answer takes the usual one.
+impl Options {
+    /// Asks for missing options; an empty answer means the default.
     fn ask(&mut self, input: &mut dyn BufRead) -> Result<(), Failure> {
         if self.template.is_none() && self.mesh.is_none() {
             for template in Template::all() {
-                talk::complain(&format!("  {:<8} {}", template.name(), template.summary()));
+                console::message(&format!("  {:<8} {}", template.name(), template.summary()));
             }
             self.template = Some(question(input, "template", "hanging", template)?);
         }
@@ -227,8 +227,8 @@ impl Wanted {
         }
         if self.tissue.is_none() {
             let names: Vec<&str> = Tissue::names().collect();
-            let asked = format!("material ({}, or a Young's modulus)", names.join(", "));
-            self.tissue = Some(question(input, &asked, names[0], Tissue::parse)?);
+            let prompt = format!("material ({}, or a Young's modulus)", names.join(", "));
+            self.tissue = Some(question(input, &prompt, names[0], Tissue::parse)?);
         }
         if self.duration.is_none() {
             let usual = format!("{} s", format_number(template.usual_duration()));
@@ -238,7 +238,7 @@ impl Wanted {
     }
 }
 
-/// Asks until the answer makes sense; the end of the input takes the usual answer.
+/// Asks until the answer is valid; the end of the input means the default.
 fn question<T>(
     input: &mut dyn BufRead,
     what: &str,
@@ -257,9 +257,9 @@ fn question<T>(
         let answer = if answer.is_empty() { usual } else { answer };
         match parse(answer) {
             Ok(value) => return Ok(value),
-            // Nobody is there to ask again.
+            // End of input: asking again is useless.
             Err(problem) if count == 0 => return Err(Failure::Other(format!("no answer for \"{what}\": {problem}"))),
-            Err(problem) => talk::complain(&format!("  \"{answer}\": {problem}")),
+            Err(problem) => console::message(&format!("  \"{answer}\": {problem}")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A panic is always our bug, and the user is told so in words instead of a backtrace.
+//! Reports a panic, which is always our bug, as a message instead of a backtrace.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo};
 use std::process::ExitCode;
@@ -13,10 +13,10 @@ fn report(panic: &PanicHookInfo<'_>) {
     let payload = panic.payload();
     let message =
         payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();
+    let location = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
     let message = message.unwrap_or("no message");
-    super::talk::complain(&format!(
-        "error: this is a bug in sinew {}: {message}{place}\nhint: please report it together with the scene file",
+    super::console::message(&format!(
+        "error: this is a bug in sinew {}: {message}{location}\nhint: please report it together with the scene file",
         env!("CARGO_PKG_VERSION")
     ));
 }

@@ -1,49 +1,50 @@
-//! Where a run is and how long it will still take: one line redrawn on a terminal, sparse lines elsewhere.
+//! Progress of a run: frames done and time left. One line on a terminal, sparse lines elsewhere.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::call;
-use super::talk::{Talk, complain};
+use super::console::{Console, message};
 
-/// Lines into a file or pipe: seldom enough to read, often enough to see that it lives.
+/// Time between lines in a file or pipe.
 const QUIET_INTERVAL: Duration = Duration::from_secs(10);
-/// Redraws on a terminal: ten a second look continuous and cost nothing.
+/// Time between redraws on a terminal.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
-/// After so long without a word people wonder whether anything happens.
+/// Maximum time without output.
 const SILENCE: Duration = Duration::from_millis(1500);
-/// How often a silent run is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// Time between checks for [`SILENCE`].
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const BAR: usize = 24;
 
-/// Progress of one run. While nothing is finished, a thread says what is being computed and for how long.
+/// Progress of one run. During a long frame, a thread shows how long it has taken so far.
 #[derive(Debug)]
 pub struct Progress(Arc<Mutex<Line>>);
 
 #[derive(Debug)]
 struct Line {
-    talk: Talk,
+    console: Console,
     start: Instant,
     shown: Option<Instant>,
     dirty: bool,
-    /// Frames done and planned, once that is known, and since when the next one is computed.
+    /// Frames done and planned, once known.
     frames: Option<(usize, usize)>,
+    /// Start of the current frame.
     since: Instant,
-    /// Silence before the next word without news.
+    /// Time without output before the next message.
     patience: Duration,
 }
 
 impl Progress {
     /// Starts the clock.
-    pub fn new(talk: Talk) -> Self {
+    pub fn new(console: Console) -> Self {
         let now = Instant::now();
-        let line = Line { talk, start: now, shown: None, dirty: false, frames: None, since: now, patience: SILENCE };
+        let line = Line { console, start: now, shown: None, dirty: false, frames: None, since: now, patience: SILENCE };
         let line = Arc::new(Mutex::new(line));
-        // Words of commands that are called are kept by the thread that calls them.
-        if talk.notes && !call::is_called() {
+        // Only the calling thread captures output.
+        if console.notes && !call::is_called() {
             let watched = Arc::downgrade(&line);
-            // Without a thread there is less to see, and nothing is lost.
+            // Without the thread, only this display is missing.
             let _ = std::thread::Builder::new().name("progress".into()).spawn(move || watch(&watched));
         }
         Self(line)
@@ -53,35 +54,35 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frames are about to be computed, with `done` of `all` there already.
+    /// The first frame starts; `done` of `all` frames exist already.
     pub fn begin(&mut self, done: usize, all: usize) {
         let mut line = self.line();
         (line.start, line.since, line.frames) = (Instant::now(), Instant::now(), Some((done, all)));
         line.patience = SILENCE;
     }
 
-    /// Shows that `done` of `all` frames exist; `detail` is the solver's line about the last one.
+    /// Shows that `done` of `all` frames are done; `detail` is the solver's line about the last one.
     pub fn update(&mut self, done: usize, all: usize, detail: &str) {
         self.line().update(done, all, detail);
     }
 
-    /// Clears the line, so that what follows stands alone.
+    /// Clears the line before other output.
     pub fn clear(&mut self) {
         self.line().clear();
     }
 }
 
-/// Speaks up where a run is silent for long; ends with the run.
+/// Shows a message if a run is silent for long; ends with the run.
 fn watch(line: &Weak<Mutex<Line>>) {
     loop {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(CHECK_INTERVAL);
         let Some(line) = line.upgrade() else { return };
         line.lock().unwrap_or_else(PoisonError::into_inner).break_silence();
     }
 }
 
 impl Line {
-    /// Says what is being computed, and for how long, if nothing was said for long.
+    /// Shows how long the current frame has taken, after a long silence.
     fn break_silence(&mut self) {
         let last = self.shown.map_or(self.since, |shown| shown.max(self.since));
         if last.elapsed() < self.patience {
@@ -90,45 +91,45 @@ impl Line {
         let time = duration(self.since.elapsed());
         let text = match self.frames {
             Some((done, all)) if done < all => format!("frame {}/{all} has taken {time} so far", done + 1),
-            // The report, which tells for itself.
+            // The run writes its report.
             Some(_) => return,
             None => format!("preparing has taken {time} so far"),
         };
         self.shown = Some(Instant::now());
-        if self.talk.terminal {
+        if self.console.terminal {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{text}");
             let _ = std::io::stderr().flush();
             self.dirty = true;
         } else {
-            complain(&text);
+            message(&text);
             self.patience = QUIET_INTERVAL;
         }
     }
 
     fn update(&mut self, done: usize, all: usize, detail: &str) {
         (self.frames, self.since) = (Some((done, all)), Instant::now());
-        if !self.talk.notes {
+        if !self.console.notes {
             return;
         }
-        if self.talk.details {
-            complain(&format!("frame {done}/{all}  {detail}"));
+        if self.console.details {
+            message(&format!("frame {done}/{all}  {detail}"));
             return;
         }
-        let interval = if self.talk.terminal { REDRAW_INTERVAL } else { QUIET_INTERVAL };
+        let interval = if self.console.terminal { REDRAW_INTERVAL } else { QUIET_INTERVAL };
         let since = self.shown.unwrap_or(self.start);
         if done < all && since.elapsed() < interval {
             return;
         }
         self.shown = Some(Instant::now());
         let left = time_left(self.start.elapsed(), done, all);
-        if self.talk.terminal {
+        if self.console.terminal {
             let filled = BAR * done / all.max(1);
             let bar = format!("{}{}", "━".repeat(filled), "─".repeat(BAR - filled));
             let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{bar} frame {done}/{all}{left}  {detail}");
             let _ = std::io::stderr().flush();
             self.dirty = true;
         } else if done < all {
-            complain(&format!("frame {done}/{all}{left}  {detail}"));
+            message(&format!("frame {done}/{all}{left}  {detail}"));
         }
     }
 
@@ -139,7 +140,7 @@ impl Line {
     }
 }
 
-/// `, 12 s left`, from the mean time of a frame so far; nothing before the first and after the last.
+/// `, 12 s left`, from the mean time of a frame so far; empty before the first frame and after the last.
 fn time_left(elapsed: Duration, done: usize, all: usize) -> String {
     if done == 0 || done >= all {
         return String::new();
@@ -147,7 +148,7 @@ fn time_left(elapsed: Duration, done: usize, all: usize) -> String {
     format!(", {} left", duration(elapsed.mul_f64((all - done) as f64 / done as f64)))
 }
 
-/// A duration as a person says it.
+/// A duration in readable units.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {

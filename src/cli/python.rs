@@ -1,11 +1,11 @@
-//! The commands as functions of Python: a module written from the same words as `--help`, so that neither can do what the other cannot.
+//! Generates the Python module of the commands from the command line, so that both have the same options.
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
-/// Commands that Python does in its own way, and those that only make sense in a terminal.
+/// Commands that Python has in another form, and those for a terminal only.
 const LEFT_OUT: [&str; 6] = ["run", "lab", "play", "completions", "manual", "help"];
 
-/// Words that Python keeps for itself.
+/// Keywords of Python.
 const KEYWORDS: [&str; 8] = ["from", "in", "is", "as", "with", "import", "class", "def"];
 
 /// Options that every command has.
@@ -21,8 +21,8 @@ pub fn module() -> String {
     let bodies: Vec<&str> = functions.iter().map(|(_, body)| body.as_str()).collect();
     format!(
         "\"\"\"The command line as functions, one for each command, with the same options.\n\n\
-         Written from the command line itself by `cargo xtask docs`. Options that are left out are as on the command line. Commands that can print JSON return it as\n\
-         dicts and lists, others what they print as text; mistakes raise `SinewError`.\n\"\"\"\n\n\
+         Generated from the command line by `cargo xtask docs`. Omitted options have the defaults of the command line.\n\
+         Commands with JSON output return dicts and lists; other commands return their text. Errors raise `SinewError`.\n\"\"\"\n\n\
          from __future__ import annotations\n\n\
          from typing import Any\n\n\
          from .calling import Many, Word, call_json, call_text\n\n\
@@ -45,8 +45,8 @@ fn collect(path: &[&str], command: &Command, functions: &mut Vec<(String, String
 
 fn function(path: &[&str], command: &Command) -> (String, String) {
     let name = path.join("_").replace('-', "_");
-    let wanted = |arg: &&Arg| !COMMON.contains(&arg.get_id().as_str()) && arg.get_id() != "json";
-    let arguments: Vec<&Arg> = command.get_arguments().filter(wanted).collect();
+    let is_own = |arg: &&Arg| !COMMON.contains(&arg.get_id().as_str()) && arg.get_id() != "json";
+    let arguments: Vec<&Arg> = command.get_arguments().filter(is_own).collect();
     let has_json = command.get_arguments().any(|arg| arg.get_id() == "json");
     let (positional, options): (Vec<&Arg>, Vec<&Arg>) = arguments.iter().partition(|arg| arg.is_positional());
     let mut signature: Vec<String> = positional.iter().map(|arg| parameter(arg)).collect();
@@ -56,7 +56,7 @@ fn function(path: &[&str], command: &Command) -> (String, String) {
     }
     let returns = if has_json { "Any" } else { "str" };
     let words: Vec<String> = path.iter().map(|word| format!("\"{word}\"")).collect();
-    let places: Vec<String> = positional.iter().map(|arg| word(arg)).collect();
+    let values: Vec<String> = positional.iter().map(|arg| word(arg)).collect();
     let pairs: Vec<String> = options.iter().map(|arg| format!("\"--{}\": {}", long(arg), word(arg))).collect();
     let about = command.get_about().map(|about| about.to_string()).unwrap_or_default();
     let described: Vec<String> =
@@ -67,10 +67,10 @@ fn function(path: &[&str], command: &Command) -> (String, String) {
         signature.iter().map(|part| format!("    {part},\n")).collect::<String>(),
         if has_json { "call_json" } else { "call_text" },
         words.join(", "),
-        places.join(", "),
+        values.join(", "),
         pairs.join(", "),
     );
-    // A function without parameters has an empty pair of brackets.
+    // A function without parameters has empty parentheses.
     (name, if signature.is_empty() { body.replacen("(\n)", "()", 1) } else { body })
 }
 

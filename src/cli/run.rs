@@ -1,4 +1,4 @@
-//! `sinew run`: from a scene file to files one can look at, and a verdict.
+//! `sinew run`: runs a scene, writes its outputs, and checks its expectations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -11,17 +11,17 @@ use sinew_run::run::{Observer, RunOptions, RunOutcome};
 use sinew_run::timing::TimingNode;
 use sinew_scene::{Override, Scene, format_number};
 
+use super::console::Console;
 use super::progress::{Progress, duration};
-use super::talk::Talk;
-use super::{Failure, Status, table, talk};
+use super::{Failure, Status, console, table};
 
-/// Runs a scene, writes what it records, and checks what it expects
+/// Runs a scene, records it, and checks its expectations
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Scene file (TOML)
     pub scene: PathBuf,
 
-    /// Folder for the results [default: out/<name of the scene>]
+    /// Folder for the results [default: out/SCENE]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
@@ -29,23 +29,23 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
 
-    /// Writes nothing, only checks what the scene expects
+    /// Writes no files; only checks the expectations
     #[arg(long, conflicts_with = "output")]
     pub no_files: bool,
 
-    /// Stops after this many frames; what is expected of later times is then not reached, which ends with status 1
+    /// Stops after this many frames. Expectations at later times are not reached: the exit status is 1
     #[arg(long, value_name = "N")]
     pub frames: Option<usize>,
 
-    /// Continues the run in the output folder where it stopped, was killed or ran out of disk
+    /// Continues the run of the output folder after an interruption, crash or full disk
     #[arg(long, conflicts_with = "no_files")]
     pub resume: bool,
 
-    /// Seconds of computing between checkpoints [default: what the scene says, else 30]
+    /// Seconds of computing between checkpoints [default: as in the scene, else 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub checkpoint: Option<f64>,
 
-    /// Replaces files in the output folder that no run wrote
+    /// Also replaces files in the output folder that no run wrote
     #[arg(long, conflicts_with = "no_files")]
     pub force: bool,
 
@@ -55,14 +55,14 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
     let output = (!arguments.no_files).then_some(output);
     let (frames, resume, checkpoint) = (arguments.frames, arguments.resume, arguments.checkpoint);
     let options = RunOptions { output, frames, overrides, resume, checkpoint, replace: arguments.force };
-    simulate(&scene, &options, talk, arguments.json)
+    simulate(&scene, &options, console, arguments.json)
 }
 
 /// A time that is not negative.
@@ -71,29 +71,29 @@ fn seconds(text: &str) -> Result<f64, String> {
     if value >= 0.0 { Ok(value) } else { Err("must not be negative".into()) }
 }
 
-/// `out/<name of the scene>` in the current folder.
+/// `out/SCENE` in the current folder.
 fn default_output(scene: &Path) -> PathBuf {
     Path::new("out").join(scene.file_stem().unwrap_or("scene".as_ref()))
 }
 
-/// Runs a scene that is already read; `demo` and `run` differ only in where the scene comes from.
-pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> Result<Status, Failure> {
-    simulate_and(scene, options, talk, json, |_| Ok(()))
+/// Runs a scene; `demo` and `run` differ only in its source.
+pub fn simulate(scene: &Scene, options: &RunOptions, console: Console, json: bool) -> Result<Status, Failure> {
+    simulate_and(scene, options, console, json, |_| Ok(()))
 }
 
-/// The same with something to do before anything of a complete run is told.
+/// Runs a scene and calls `finish` after a complete run, before the report.
 pub(super) fn simulate_and(
     scene: &Scene,
     options: &RunOptions,
-    talk: Talk,
+    console: Console,
     json: bool,
     finish: impl FnOnce(&mut RunOutcome) -> Result<(), Failure>,
 ) -> Result<Status, Failure> {
     if let Some(threads) = scene.threads {
-        // Refused when `--threads` has made the pool already, which is the order of precedence we want.
+        // Fails if `--threads` has built the pool already: the option takes precedence.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let mut watch = Watch::new(talk);
+    let mut watch = Watch::new(console);
     let result = sinew_run::run::run(scene, options, &mut watch);
     watch.clear();
     let mut outcome = result?;
@@ -101,29 +101,29 @@ pub(super) fn simulate_and(
         finish(&mut outcome)?;
     }
     if json {
-        talk::print(&format!("{}\n", outcome.to_json()))?;
+        console::print(&format!("{}\n", outcome.to_json()))?;
     }
     outcome.notes.iter().for_each(|note| watch.note(note));
     if outcome.resumed > 0 {
-        talk.note(&format!("resumed; {} frames were recomputed", outcome.recomputed));
+        console.note(&format!("resumed; {} frames were recomputed", outcome.recomputed));
     }
-    talk.note(&timing_tree(&outcome.timing));
+    console.note(&timing_tree(&outcome.timing));
     if let Some(study) = &outcome.study {
-        talk.note(&study.to_string());
+        console.note(&study.to_string());
     }
     if !outcome.expectations.is_empty() {
         let failed = outcome.expectations.iter().any(|check| !check.passed);
-        if talk.notes || failed {
-            talk::complain(expectation_table(&outcome.expectations).trim_end());
+        if console.notes || failed {
+            console::message(expectation_table(&outcome.expectations).trim_end());
         }
     }
     for line in written(&outcome.outputs) {
-        talk.note(&line);
+        console.note(&line);
     }
-    verdict(&outcome, talk)
+    verdict(&outcome, console)
 }
 
-/// One line per file, and one per folder with many.
+/// One line per file, or one per folder with many files.
 fn written(files: &[PathBuf]) -> Vec<String> {
     const MANY: usize = 4;
     let mut folders: BTreeMap<&Path, Vec<&PathBuf>> = BTreeMap::new();
@@ -147,24 +147,24 @@ fn written(files: &[PathBuf]) -> Vec<String> {
     lines
 }
 
-fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
+fn verdict(outcome: &RunOutcome, console: Console) -> Result<Status, Failure> {
     if outcome.interrupted {
         return Err(Failure::Other(format!(
-            "interrupted, {} frames kept; `--resume` continues after them",
+            "interrupted; {} frames are kept, and `--resume` continues after them",
             outcome.frames
         )));
     }
     let all = outcome.expectations.len();
     let failed = outcome.expectations.iter().filter(|check| check.failed()).count();
     let missed = outcome.expectations.iter().filter(|check| !check.reached).count();
-    // Status 0 promises that everything expected was seen to hold.
+    // Status 0 means that all expectations were reached and hold.
     match (failed, missed) {
-        (0, 0) if all > 0 => talk.note(&format!("{all} expectations hold")),
+        (0, 0) if all > 0 => console.note(&format!("{all} expectations hold")),
         (0, 0) => {}
-        (failed, 0) => talk::complain(&format!("{failed} of {all} expectations failed")),
-        (0, missed) => talk::complain(&format!("{missed} of {all} expectations were not reached")),
+        (failed, 0) => console::message(&format!("{failed} of {all} expectations failed")),
+        (0, missed) => console::message(&format!("{missed} of {all} expectations were not reached")),
         (failed, missed) => {
-            talk::complain(&format!("{failed} of {all} expectations failed, {missed} were not reached"));
+            console::message(&format!("{failed} of {all} expectations failed, {missed} were not reached"));
         }
     }
     if failed + missed > 0 {
@@ -173,21 +173,21 @@ fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Shows progress and stops the run when asked to.
+/// Shows progress and stops the run on an interrupt.
 pub(super) struct Watch {
-    talk: Talk,
+    console: Console,
     progress: Progress,
     interrupt: Interrupt,
-    /// Notes that were told when they came up.
-    told: BTreeSet<String>,
+    /// Notes already shown.
+    shown: BTreeSet<String>,
 }
 
 impl Watch {
-    pub(super) fn new(talk: Talk) -> Self {
-        Self { talk, progress: Progress::new(talk), interrupt: Interrupt::ambient(), told: BTreeSet::new() }
+    pub(super) fn new(console: Console) -> Self {
+        Self { console, progress: Progress::new(console), interrupt: Interrupt::ambient(), shown: BTreeSet::new() }
     }
 
-    /// Clears the line of progress, so that what follows stands alone.
+    /// Clears the progress line before other output.
     pub(super) fn clear(&mut self) {
         self.progress.clear();
     }
@@ -195,16 +195,16 @@ impl Watch {
 
 impl Observer for Watch {
     fn note(&mut self, text: &str) {
-        if self.told.insert(text.into()) {
+        if self.shown.insert(text.into()) {
             self.progress.clear();
-            self.talk.note(&format!("note: {text}"));
+            self.console.note(&format!("note: {text}"));
         }
     }
 
     fn stage(&mut self, text: &str) {
         self.progress.clear();
-        self.talk.note(text);
-        self.progress = Progress::new(self.talk);
+        self.console.note(text);
+        self.progress = Progress::new(self.console);
     }
 
     fn begin(&mut self, done: usize, all: usize) {
@@ -217,7 +217,7 @@ impl Observer for Watch {
     }
 }
 
-/// The expectations as a table: what was expected, what came, and a word.
+/// The expectations as a table: verdict, probe, expected and actual value, time.
 pub(super) fn expectation_table(checks: &[Checked]) -> String {
     let mut rows = vec![["", "probe", "expected", "got", "time"].map(String::from).to_vec()];
     for check in checks {
@@ -227,7 +227,7 @@ pub(super) fn expectation_table(checks: &[Checked]) -> String {
     table::layout(&rows, &[false, false, false, true, true])
 }
 
-/// Where the time went, as an indented tree with shares of the whole.
+/// Time per part of the run, as an indented tree with shares of the whole.
 fn timing_tree(root: &TimingNode) -> String {
     fn add(node: &TimingNode, whole: f64, depth: usize, rows: &mut Vec<Vec<String>>) {
         let share = if whole > 0.0 { 100.0 * node.seconds / whole } else { 0.0 };

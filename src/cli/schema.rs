@@ -1,6 +1,6 @@
 //! `sinew schema`: the JSON schema of scene files, for editors.
 
-use super::{Failure, Status, talk};
+use super::{Failure, Status, console};
 
 /// Prints the JSON schema of scene files
 #[derive(Debug, clap::Args)]
@@ -10,6 +10,6 @@ pub struct Arguments {}
 pub fn execute(_: &Arguments) -> Result<Status, Failure> {
     let schema = serde_json::to_string_pretty(&sinew_scene::schema::json_schema())
         .map_err(|error| Failure::Other(format!("the schema cannot be written as JSON: {error}")))?;
-    talk::print(&(schema + "\n"))?;
+    console::print(&(schema + "\n"))?;
     Ok(Status::Done)
 }

@@ -1,7 +1,7 @@
-//! One Ctrl-C, SIGTERM or SIGHUP ends any command within two seconds, with files that are whole or not there.
+//! Ctrl-C, SIGTERM or SIGHUP stops any command within two seconds. Files are complete or absent.
 //!
-//! Work that has something to save asks its [`Interrupt`], saves it, and comes to an end by itself. All other work has nothing to lose, since files appear
-//! under their names only when they are complete: it is ended wherever it is.
+//! A command with unsaved work polls its [`Interrupt`], saves, and returns. Other commands stop at once: they lose
+//! nothing, because a file gets its name only when it is complete.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -9,38 +9,38 @@ use std::time::{Duration, Instant};
 
 use sinew_fem::{Hold, Interrupt};
 
-use super::{play, talk};
+use super::{console, play};
 
-/// Time for work to end by itself: less than anybody waits, more than a picture takes.
+/// Time for a command to return by itself; longer than a picture takes.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// Signals that come so soon after the first are the same wish: a terminal and whoever passes signals on both send to a whole group of processes.
-const ONE_WISH: Duration = Duration::from_millis(500);
+/// Signals within this time after the first count as one: the terminal and a parent process may both send it.
+const REPEAT_TIME: Duration = Duration::from_millis(500);
 
-/// Time for the last words.
-const WORDS: Duration = Duration::from_millis(200);
+/// Time for the last message.
+const MESSAGE_TIME: Duration = Duration::from_millis(200);
 
-/// When the first signal came.
+/// Time of the first signal.
 static FIRST: OnceLock<Instant> = OnceLock::new();
 
-/// Listens from now on; the second wish does not wait for anything.
+/// Installs the handler. A second signal stops the program at once.
 pub(super) fn listen() -> Interrupt {
-    // Without a handler (not supported) Ctrl-C just ends the program.
+    // If handlers are not supported, Ctrl-C ends the program.
     let _ = ctrlc::set_handler(|| match FIRST.get() {
         None => {
             let _ = FIRST.set(Instant::now());
-            std::thread::spawn(end_when_nobody_holds);
+            std::thread::spawn(end_when_saved);
         }
-        Some(first) if first.elapsed() < ONE_WISH => {}
+        Some(first) if first.elapsed() < REPEAT_TIME => {}
         Some(_) => end(),
     });
     Interrupt::new(|| FIRST.get().is_some())
 }
 
-fn end_when_nobody_holds() {
+fn end_when_saved() {
     let mut free_since = Instant::now();
     while free_since.elapsed() < GRACE {
-        // Who has saved what it had gets time to close its files.
+        // After saving, a command gets time to close its files.
         if Hold::is_any() {
             free_since = Instant::now();
         }
@@ -49,17 +49,17 @@ fn end_when_nobody_holds() {
     end();
 }
 
-/// Leaves nothing unfinished behind, neither on the disk nor on the terminal.
+/// Removes unfinished files, restores the terminal, and exits.
 fn end() -> ! {
     sinew_record::record::give_up_unfinished();
-    // Whoever reads what we say may have stopped reading; nobody waits for that.
-    let told = std::thread::spawn(|| {
+    // Do not wait forever for a reader that has stopped reading.
+    let message = std::thread::spawn(|| {
         play::restore_terminal();
         let line = if std::io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
-        talk::complain(&format!("{line}error: interrupted"));
+        console::message(&format!("{line}error: interrupted"));
     });
     let start = Instant::now();
-    while !told.is_finished() && start.elapsed() < WORDS {
+    while !message.is_finished() && start.elapsed() < MESSAGE_TIME {
         std::thread::sleep(Duration::from_millis(1));
     }
     std::process::exit(2)

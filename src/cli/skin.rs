@@ -1,4 +1,4 @@
-//! `sinew skin`: a rigged, animated character gets flesh.
+//! `sinew skin`: adds simulated flesh to a rigged, animated character.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,31 @@ use sinew_run::run::RunOptions;
 use sinew_scene::output::check_outputs;
 use sinew_scene::{Dimension, Scene, format_quantity};
 
-use super::talk::{self, Talk};
+use super::console::{self, Console};
 use super::{Failure, Status, mesh, run};
 
-/// Cells of a lattice whose size nobody has chosen: fingers are a few cells across, and a frame takes a fraction of a second.
+/// Default number of lattice cells: fingers are a few cells wide, and a frame takes a fraction of a second.
 const USUAL_CELLS: f64 = 20_000.0;
 
-/// Gap of the barrier over the edge of a cell: wide enough to be no stiffer than flesh by much, and less than cells show.
+/// Barrier gap in cell edges: wide enough to stay about as soft as flesh, too narrow to be visible.
 pub const GAP_IN_CELLS: f64 = 0.2;
 
-/// Gives a rigged, animated character flesh, and writes it back in motion
+/// Adds simulated flesh to a rigged, animated character
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The character (.glb, .gltf)
+    /// Character file (.glb, .gltf)
     pub character: PathBuf,
 
-    /// Files to write, .usda, .pc2 or .glb; report and recording lie in a folder of the same name beside the first [default: out/<name>.usda]
+    /// Output files (.usda, .pc2, .glb); report and recording go to a folder with the name of the first [default:
+    /// out/CHARACTER.usda]
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 
-    /// Name of the animation [default: the first one]
+    /// Name of the animation [default: the first animation]
     #[arg(long, value_name = "NAME")]
     pub animation: Option<String>,
 
-    /// Edge of a lattice cell, for example "5 mm" [default: such that there are about 20000]
+    /// Edge of a lattice cell, for example "5 mm" [default: about 20000 cells]
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub cell: Option<f64>,
 
@@ -42,11 +43,11 @@ pub struct Arguments {
     #[arg(long, value_name = "auto|FILE", default_value = "auto")]
     pub bones: String,
 
-    /// Lets flesh give way at the bones, which pull by springs
+    /// Attaches flesh to the bones by springs instead of rigidly
     #[arg(long)]
     pub soft: bool,
 
-    /// With inertia: flesh jiggles
+    /// Simulates inertia: flesh jiggles
     #[arg(long)]
     pub dynamic: bool,
 
@@ -54,15 +55,15 @@ pub struct Arguments {
     #[arg(long, value_name = "PRESSURE", default_value = "20 kPa")]
     pub young: String,
 
-    /// Poisson's ratio: 0.45 keeps volume well
+    /// Poisson's ratio; 0.45 nearly preserves volume
     #[arg(long, value_name = "NU", default_value_t = 0.45, value_parser = poisson, allow_hyphen_values = true)]
     pub poisson: f64,
 
-    /// Names of the surfaces that are flesh [default: closed skinned ones]
+    /// Names of the surfaces to fill with flesh [default: closed skinned surfaces]
     #[arg(long, value_name = "NAME")]
     pub surface: Vec<String>,
 
-    /// A surface that is open or crosses itself: none refuses it, winding takes what lies within all the same
+    /// For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "winding"])]
     pub repair: String,
 
@@ -70,43 +71,45 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 24.0, value_parser = rate, allow_hyphen_values = true)]
     pub frame_rate: f64,
 
-    /// Time of the animation where it begins, for example "1.5 s" [default: its first key]
+    /// Start time in the animation, for example "1.5 s" [default: the first keyframe]
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     pub start: Option<f64>,
 
-    /// How long it goes on from there [default: to its last key]
+    /// Duration from the start [default: to the last keyframe]
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub duration: Option<f64>,
 
-    /// First and last frame to write, counted from time 0 of the animation [default: all from where it begins]. Begins there, with --dynamic at the first key, if --start does not say otherwise
+    /// First and last frame to write, counted from time 0 of the animation [default: all]. Without --start, the
+    /// simulation starts at the first of them; with --dynamic, at the first keyframe
     #[arg(long, value_name = "A..B", value_parser = frames, conflicts_with = "duration")]
     pub frames: Option<[usize; 2]>,
 
-    /// For motion blur: when the shutter opens and closes around each frame, in frames. Poses between are written at fractional times: to .usda while it is open, to .pc2 all [default: 0..0.5 with --sub-frames]
+    /// For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to .usda
+    /// files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
     #[arg(long, value_name = "OPEN..CLOSE", value_parser = shutter, allow_hyphen_values = true)]
     pub shutter: Option<[f64; 2]>,
 
-    /// For motion blur: poses that are simulated per frame [default: 4 with --shutter, else 1]
+    /// For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
     pub sub_frames: Option<u32>,
 
-    /// How flesh meets itself: barrier (never passes through), penalty (may begin tangled, sinks in a little) or none
+    /// Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none
     #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty", "none"])]
     pub contact: String,
 
-    /// With barriers: distance at which flesh begins to repel itself, for example "0.2 mm" [default: a tenth of the mean edge of its triangles]
+    /// Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell]
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub gap: Option<f64>,
 
-    /// Writes the scene that would be run to this file, and does not run it
+    /// Writes the scene to this file instead of running it
     #[arg(long, value_name = "FILE.toml")]
     pub scene: Option<PathBuf>,
 
-    /// Continues a run that was stopped
+    /// Continues an interrupted run
     #[arg(long, conflicts_with = "scene")]
     pub resume: bool,
 
-    /// Replaces files in the folder of the report that no run wrote
+    /// Also replaces files in the report folder that no run wrote
     #[arg(long, conflicts_with = "scene")]
     pub force: bool,
 
@@ -154,7 +157,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let rig = load_rig(&arguments.character).map_err(|error| Failure::Other(error.to_string()))?;
     let outputs = outputs(arguments);
     check(arguments, &rig, &outputs)?;
@@ -164,9 +167,9 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let text = scene_text(arguments, &rig, &character, &names.collect::<Vec<_>>())?;
     if let Some(path) = &arguments.scene {
         write_file(path, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
-        talk.note(&format!("wrote {}", path.display()));
+        console.note(&format!("wrote {}", path.display()));
         if arguments.json {
-            talk::print(&format!("{}\n", serde_json::json!({ "scene": path.to_string_lossy() })))?;
+            console::print(&format!("{}\n", serde_json::json!({ "scene": path.to_string_lossy() })))?;
         }
         return Ok(Status::Done);
     }
@@ -179,14 +182,14 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         replace: arguments.force,
         ..RunOptions::default()
     };
-    let status = run::simulate_and(&scene, &options, talk, arguments.json, |outcome| {
+    let status = run::simulate_and(&scene, &options, console, arguments.json, |outcome| {
         outputs.iter().try_for_each(|path| bring_up(&folder, path, &mut outcome.outputs))
     })?;
-    talk.note(&format!("open {} in a browser", folder.join("report.html").display()));
+    console.note(&format!("open {} in a browser", folder.join("report.html").display()));
     Ok(status)
 }
 
-/// The files to write, at least one.
+/// The output files, at least one.
 fn outputs(arguments: &Arguments) -> Vec<PathBuf> {
     let mut outputs = arguments.output.clone();
     if outputs.is_empty() {
@@ -196,7 +199,7 @@ fn outputs(arguments: &Arguments) -> Vec<PathBuf> {
     outputs
 }
 
-/// What can be seen to be wrong before there is a scene, all at once.
+/// Finds all errors that do not need the scene.
 fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for path in outputs {
@@ -223,14 +226,12 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
     let animation = rig.animation(arguments.animation.as_deref());
     match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
         Err(error) => of_character(error.to_string()),
-        Ok(None) => of_character(
-            "it has no animation, so there is nothing to follow; hint: export it with its animation".into(),
-        ),
+        Ok(None) => of_character("the character has no animation; hint: export it with its animation".into()),
         Ok(Some([first, last])) => {
             let span = Span::new(arguments, [first, last]);
             if span.start > last {
                 let last = format_quantity(last, Dimension::TIME);
-                of_character(format!("the animation is over at {last}, before it should start"));
+                of_character(format!("the animation ends at {last}, before the start of the simulation"));
             }
             if span.duration < 0.0 {
                 of_character("the last frame comes before --start".into());
@@ -252,7 +253,7 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
     }
 }
 
-/// Files beside the outputs that would be replaced though nobody named them, and no earlier run of this character wrote them.
+/// Existing files that the outputs would replace, although the user did not name them and no earlier run wrote them.
 fn strangers(arguments: &Arguments, outputs: &[PathBuf]) -> Vec<PathBuf> {
     let known = Manifest::read(&outputs[0].with_extension("")).map(|manifest| manifest.outputs).unwrap_or_default();
     let mut candidates = if arguments.output.is_empty() { outputs.to_vec() } else { Vec::new() };
@@ -280,7 +281,7 @@ fn strangers(arguments: &Arguments, outputs: &[PathBuf]) -> Vec<PathBuf> {
     candidates
 }
 
-/// Moves a file, and what lies beside it, from the folder of the run to where it was asked for; `written` tells where files are.
+/// Moves an output file and its companions from the run folder to the requested path, and updates `written`.
 fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), Failure> {
     let (Some(stem), Some(end)) = (path.file_stem(), path.extension()) else { return Ok(()) };
     let (stem, end) = (stem.to_string_lossy(), end.to_string_lossy());
@@ -306,7 +307,7 @@ fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), F
     Ok(())
 }
 
-/// Moves a file, or the files of a folder into one that may exist; others that lie there stay.
+/// Moves a file, or the files of a folder into a folder that may exist; keeps other files there.
 fn move_into(from: &Path, to: &Path) -> std::io::Result<()> {
     if !(from.is_dir() && to.is_dir()) {
         return std::fs::rename(from, to);
@@ -323,7 +324,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let problem = |message: String| Failure::Other(format!("{}: {message}", arguments.character.display()));
     let animation = rig.animation(arguments.animation.as_deref()).map_err(|error| problem(error.to_string()))?;
     let Some([first, last]) = animation.and_then(|animation| animation.span()) else {
-        return Err(problem("it has no animation, so there is nothing to follow".into()));
+        return Err(problem("the character has no animation".into()));
     };
     let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() })
         .map_err(|error| problem(error.to_string()))?;
@@ -335,7 +336,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         "auto" => String::new(),
         file => bones_text(Path::new(file)).map_err(|error| Failure::Other(format!("{file}: {error}")))?,
     };
-    // What JSON quotes, TOML reads.
+    // TOML reads strings quoted for JSON.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let list = |texts: &[String]| texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");
     let mut text = String::new();
@@ -383,11 +384,11 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     Ok(text)
 }
 
-/// What is simulated of an animation.
+/// The simulated part of an animation.
 struct Span {
-    /// Time of the animation where it begins [s].
+    /// Start time in the animation \[s\].
     start: f64,
-    /// How long it goes on [s].
+    /// Duration \[s\].
     duration: f64,
     shutter: Option<[f64; 2]>,
     /// Poses per frame.
@@ -395,18 +396,18 @@ struct Span {
 }
 
 impl Span {
-    /// `first` and `last` are the times of the keys.
+    /// `first` and `last` are the times of the first and last keyframe.
     fn new(arguments: &Arguments, [first, last]: [f64; 2]) -> Self {
         let rate = arguments.frame_rate;
         let default = if arguments.shutter.is_some() { 4 } else { 1 };
         let sub_frames = arguments.sub_frames.unwrap_or(default);
         let shutter = (sub_frames > 1).then(|| arguments.shutter.unwrap_or([0.0, 0.5]));
-        // Frames have whole numbers wherever they were chosen by number.
+        // Frames selected by number have whole numbers.
         let whole = |time: f64| (time * rate + 1e-6).floor() / rate;
         let (start, duration) = match arguments.frames {
             Some(frames) => {
                 let [from, to] = frames.map(|frame| frame as f64 / rate);
-                // A shutter that opens before the first frame shows what comes before it.
+                // A shutter that opens before the first frame shows earlier poses.
                 let open = shutter.is_some_and(|[open, _]| open < 0.0);
                 let earliest = if open { whole(from - 1.0 / rate) } else { from };
                 let usual = if arguments.dynamic { earliest.min(whole(first)) } else { earliest };
@@ -425,14 +426,14 @@ impl Span {
     }
 }
 
-/// The bones of a file. It names meshes as seen from its own folder, and the scene is elsewhere.
+/// The bones of a file, with absolute mesh paths: the scene lies in another folder.
 fn bones_text(path: &Path) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let folder = std::path::absolute(path).map_err(|error| error.to_string())?;
     let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim().to_string())?;
     let Some(bones) = table.get_mut("bones").and_then(toml::Value::as_array_mut) else {
-        return Err("it has no list `bones`; hint: `sinew character arm --bones FILE` writes one to look at".into());
+        return Err("the list `bones` is missing; hint: `sinew character arm --bones FILE` writes an example".into());
     };
     let mut is_changed = false;
     for mesh in bones.iter_mut().filter_map(|bone| bone.get_mut("mesh")) {
@@ -445,7 +446,7 @@ fn bones_text(path: &Path) -> Result<String, String> {
     Ok(if is_changed { lines.collect() } else { text })
 }
 
-/// Two digits are enough for the size of a cell.
+/// A length rounded to two digits.
 fn rounded(length: f64) -> f64 {
     let unit = 10f64.powf(length.log10().floor() - 1.0);
     (length / unit).round() * unit

@@ -1,4 +1,4 @@
-//! `sinew status`: how runs fare, from their manifests.
+//! `sinew status`: the state of runs, from their manifests.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,61 +9,63 @@ use sinew_run::manifest::{MANIFEST, Manifest, Status as Written};
 use sinew_run::output::is_busy;
 use sinew_store::Recording;
 
+use super::console::{self, Console};
 use super::progress::duration;
-use super::talk::{self, Talk};
 use super::{Failure, Status};
 
-/// Tells how runs fare, and how to continue those that ended early
+/// Shows the state of runs and how to resume them
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Folders of runs [default: all below out/]
     #[arg(value_name = "DIR")]
     pub folders: Vec<PathBuf>,
 
-    /// Prints a JSON list instead
+    /// Prints a JSON list on stdout
     #[arg(long)]
     pub json: bool,
 
-    /// Looks again every second until nothing is running
+    /// Updates every second until no run is active
     #[arg(long)]
     pub watch: bool,
 }
 
-/// How deep run folders are looked for below `out/`.
+/// Maximum depth of run folders below `out/`.
 const DEPTH: usize = 3;
 
-/// Time between two looks.
+/// Time between updates.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
-    let mut told = BTreeSet::new();
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+    let mut shown = BTreeSet::new();
     loop {
         let folders =
             if arguments.folders.is_empty() { run_folders(Path::new("out")) } else { arguments.folders.clone() };
         if folders.is_empty() {
-            talk.note("no runs below out/\nhint: `sinew run SCENE` makes one; `sinew status DIR` looks elsewhere");
+            console.note(
+                "no runs below out/\nhint: `sinew run SCENE` starts one; `sinew status DIR` reads another folder",
+            );
         }
-        // One run that cannot be told of does not hide the others.
+        // An unreadable manifest does not hide the other runs.
         let (runs, errors): (Vec<_>, Vec<_>) = folders.iter().map(|folder| Run::read(folder)).partition(Result::is_ok);
         let runs: Vec<Run> = runs.into_iter().flatten().collect();
         let is_damaged = !errors.is_empty();
         for error in errors.into_iter().filter_map(Result::err) {
-            if !told.contains(&error) {
-                talk::complain(&format!("error: {error}\nhint: give the folder of a run, the one with {MANIFEST}"));
-                told.insert(error);
+            if !shown.contains(&error) {
+                console::message(&format!("error: {error}\nhint: give the folder of a run, the one with {MANIFEST}"));
+                shown.insert(error);
             }
         }
         if arguments.json {
-            talk::print(&format!("{:#}\n", Value::Array(runs.iter().map(Run::to_json).collect())))?;
+            console::print(&format!("{:#}\n", Value::Array(runs.iter().map(Run::to_json).collect())))?;
         } else {
             let text: String = runs.iter().map(Run::to_text).collect();
-            // A terminal is redrawn; a file gets one report after the other.
-            let clear = if arguments.watch && talk.terminal { "\x1b[H\x1b[2J" } else { "" };
-            talk::print(&format!("{clear}{text}"))?;
+            // Redraw a terminal; append to a file.
+            let clear = if arguments.watch && console.terminal { "\x1b[H\x1b[2J" } else { "" };
+            console::print(&format!("{clear}{text}"))?;
         }
         if !arguments.watch || !runs.iter().any(|run| run.state == State::Running) {
-            return if is_damaged { Err(Failure::Told) } else { Ok(Status::Done) };
+            return if is_damaged { Err(Failure::Reported) } else { Ok(Status::Done) };
         }
         std::thread::sleep(INTERVAL);
     }
@@ -88,7 +90,7 @@ fn run_folders(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How a run fares, from its manifest and from whether somebody holds its folder.
+/// State of a run, from its manifest and the lock of its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
@@ -114,18 +116,18 @@ struct Run {
     folder: PathBuf,
     manifest: Manifest,
     state: State,
-    /// Seconds since 1970, when it was looked at.
+    /// Time of reading, in seconds since 1970.
     now: f64,
 }
 
 impl Run {
     fn read(folder: &Path) -> Result<Run, String> {
-        // Who gives the manifest itself means its folder.
+        // The path of the manifest stands for its folder.
         let folder = match folder.file_name() {
             Some(name) if name == MANIFEST => folder.parent().unwrap_or(Path::new(".")),
             _ => folder,
         };
-        // Before the manifest: a run that ends in between is then seen as done, not as killed.
+        // Check this before reading the manifest: a run that ends in between then counts as done, not as killed.
         let busy = is_busy(folder);
         let mut manifest = Manifest::read(folder).map_err(|error| error.to_string())?;
         let state = match manifest.status {
@@ -136,14 +138,14 @@ impl Run {
             Written::Failed => State::Failed,
         };
         if state == State::Killed {
-            // The manifest is written every second only, and recordings after every frame.
+            // Runs write the manifest once a second, but the recording after every frame.
             manifest.frames = manifest.frames.max(recorded_frames(folder));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
         Ok(Run { folder: folder.into(), manifest, state, now })
     }
 
-    /// Time that is left, from the mean time of a frame so far [s].
+    /// Time left, from the mean time of a frame so far \[s\].
     fn seconds_left(&self) -> Option<f64> {
         let Manifest { frames, frames_planned, started, updated, .. } = self.manifest;
         let is_known = self.state == State::Running && frames > 0 && frames_planned > frames && updated > started;
@@ -151,7 +153,7 @@ impl Run {
         is_known.then(|| ((updated - started) / frames as f64 * (frames_planned - frames) as f64 - since).max(0.0))
     }
 
-    /// Seconds from the start to the last word.
+    /// Seconds from the start to the last update.
     fn seconds(&self) -> f64 {
         let end = if self.state == State::Running { self.now } else { self.manifest.updated };
         (end - self.manifest.started).max(0.0)
@@ -221,7 +223,7 @@ impl Run {
     }
 }
 
-/// Frames after the first one in the recording of a folder.
+/// Number of frames in the recording of a folder, without the initial one.
 fn recorded_frames(folder: &Path) -> usize {
     let recording = super::play::recording_of(folder).ok().and_then(|path| Recording::open(&path).ok());
     recording.map_or(0, |recording| recording.frame_count().saturating_sub(1))
@@ -231,7 +233,7 @@ fn span(seconds: f64) -> String {
     duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/=+:,@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn time_left_counts_from_the_last_word() {
+    fn time_left_counts_from_the_last_update() {
         // A second per frame, thirty frames, two seconds ago.
         assert_eq!(run(State::Running).seconds_left(), Some(28.0));
         assert_eq!(run(State::Killed).seconds_left(), None);

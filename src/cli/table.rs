@@ -1,6 +1,6 @@
-//! Plain tables for people: columns as wide as their widest cell.
+//! Text tables: each column is as wide as its widest cell.
 
-/// Lays out rows in columns, two spaces apart; numbers to the right when `right` says so for the column.
+/// Formats rows in columns, two spaces apart; `right` selects the columns aligned to the right.
 pub fn layout(rows: &[Vec<String>], right: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();

@@ -1,4 +1,4 @@
-"""Blender imports USD and GLB with vertices in the right place, in its axes and metres, and our point caches move the rest shape."""
+"""Blender imports USD and GLB with vertices in the right place, in its axes and meters, and our point caches move the rest shape."""
 
 import bpy
 import numpy

@@ -1,4 +1,4 @@
-//! The program on characters: what it says, and a character to say it of.
+//! The program on characters: its messages, and test characters.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -17,7 +17,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a command said on the way to success.
+/// The messages of a successful command.
 pub fn told(folder: &Path, arguments: &[&str]) -> String {
     let output = sinew(folder, arguments);
     let said = text(&output.stderr);
@@ -25,7 +25,7 @@ pub fn told(folder: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// What a command said when it was refused; it names all causes.
+/// The messages of a failed command; they name all causes.
 pub fn complaint(folder: &Path, arguments: &[&str], causes: &[&str]) -> String {
     let output = sinew(folder, arguments);
     let said = text(&output.stderr);

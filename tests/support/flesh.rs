@@ -1,4 +1,4 @@
-//! Characters in simulations without a program around them: frame after frame, each looked at.
+//! Simulations of characters without the program, frame by frame.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ pub struct Stage<'a> {
     pub frame_rate: f64,
     /// After the preroll.
     pub frames: usize,
-    /// What the character does; a line of the `rig` table.
+    /// The animation of the character; a line of the `rig` table.
     pub rig: &'a str,
     pub scale: f64,
-    /// At the size of the character as it was made [m].
+    /// At the size of the character as it was made \[m\].
     pub cell: f64,
     pub tolerance: f64,
     /// Further tables of the scene.
@@ -54,7 +54,7 @@ impl Stage<'_> {
     }
 }
 
-/// The skin after one more frame, in which nothing failed and nothing is inside of anything.
+/// The skin after one more frame; no step fails and nothing penetrates.
 pub fn next_skin(simulation: &mut Simulation, frame: usize) -> Vec<Vec3> {
     let report = simulation.step_frame().unwrap_or_else(|error| panic!("frame {frame}: {error}"));
     assert_eq!(report.rollbacks, 0, "frame {frame}");
@@ -63,12 +63,12 @@ pub fn next_skin(simulation: &mut Simulation, frame: usize) -> Vec<Vec3> {
     skin(simulation)
 }
 
-/// The skin after each frame but those of the preroll.
+/// The skin after each frame after the preroll.
 pub fn skins(simulation: &mut Simulation, frames: usize) -> Vec<Vec<Vec3>> {
     (0..PREROLL + frames).map(|frame| next_skin(simulation, frame)).skip(PREROLL).collect()
 }
 
-/// The skin as it is.
+/// The current skin.
 pub fn skin(simulation: &Simulation) -> Vec<Vec3> {
     let body = &simulation.model().bodies[0];
     let embedding = body.surface.embedding.as_ref().expect("skin on a lattice");
@@ -84,7 +84,7 @@ pub fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
 }
 
-/// A node above all others, by which a character can be led away; returns its number.
+/// Adds a node above all others that can move the whole character; returns its index.
 pub fn add_root(rig: &mut Rig) -> usize {
     let root = rig.nodes.len();
     rig.nodes.iter_mut().filter(|node| node.parent.is_none()).for_each(|node| node.parent = Some(root));

@@ -1,4 +1,4 @@
-//! Shared by the tests of the root package: where things are, and pages that are generated.
+//! Shared by the tests of the root package: paths and generated pages.
 #![allow(dead_code)] // each test binary uses its own part
 
 pub mod character;
@@ -17,7 +17,8 @@ pub fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Compares a generated file with what its source says now. With `SINEW_BLESS=1` (`cargo xtask docs`) writes it instead.
+/// Compares a generated file with the current output of its source. With `SINEW_BLESS=1` (`cargo xtask docs`) writes it
+/// instead.
 pub fn assert_generated(path: &str, expected: &str) {
     let file = root().join(path);
     if std::env::var_os("SINEW_BLESS").is_some() {
@@ -39,7 +40,7 @@ pub fn assert_generated(path: &str, expected: &str) {
     );
 }
 
-/// Files of the repository that a person wrote: everything but build output, results and version control.
+/// Files of the repository that people wrote: everything except build output, results and version control.
 pub fn files() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().to_path_buf()];

@@ -1,4 +1,4 @@
-//! Chores of the repository: `cargo xtask test | docs | wheel | dist | demo | bench`.
+//! Chores of the repository: `cargo xtask test | docs | rustdoc | wheel | dist | demo | bench`.
 //!
 //! One small dependency, so that the first `cargo xtask` on a fresh clone compiles in seconds.
 
@@ -9,6 +9,7 @@ mod opensim;
 mod peers;
 mod pictures;
 mod python;
+mod rustdoc;
 mod scenes;
 mod step;
 mod test;
@@ -28,6 +29,8 @@ Commands:
                                   --full adds the large sizes; --only keeps the steps whose name contains NAME
   docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts, and those of the Python
                                   module if Python is installed
+  rustdoc [--private] [--open]    Build the pages of all crates with rendered formulas; a warning is an error
+                                  --private adds private items; --open shows them in a browser
   wheel                           Build the Python wheel into target/wheels and print its path
   dist [OPTIONS]                  Build a stripped program, the wheel and their SHA-256 into target/dist and print their paths; the program is
                                   static where the musl target of this machine is installed
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("test") => test::run(rest),
         Some("docs") => docs(),
+        Some("rustdoc") => rustdoc::run(rest),
         Some("demo") => demo(),
         Some("wheel") => python::wheel(),
         Some("dist") => dist::run(rest),

@@ -10,6 +10,7 @@ use crate::deny;
 use crate::judges;
 use crate::opensim;
 use crate::python;
+use crate::rustdoc;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, cargo, has_cargo_command, root, stream, target};
 
@@ -143,9 +144,7 @@ fn doc_tests(_: &Options) -> Outcome {
 }
 
 fn doc_pages(_: &Options) -> Outcome {
-    let mut command = cargo(["doc", "--quiet", "--workspace", "--no-deps", "--release"]);
-    command.env("RUSTDOCFLAGS", "-D warnings");
-    stream("doc pages", &mut command)
+    rustdoc::check("doc pages")
 }
 
 /// Builds and runs every file of `examples/`; an example gets its output folder as argument.

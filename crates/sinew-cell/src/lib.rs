@@ -1,6 +1,6 @@
-//! What happens inside one cell: shape functions and quadrature ([`element`]), and what flesh answers to a deformation ([`material`]).
+//! Computations inside one cell: shape functions and quadrature ([`element`]), and the stress of flesh ([`material`]).
 //!
-//! All of it is generic over the number type and meant to be inlined into loops over cells, which live in `sinew-elastic`.
+//! Everything is generic over the number type, and inlined into the loops over cells in `sinew-elastic`.
 
 pub mod element;
 pub mod material;

@@ -2,8 +2,10 @@
 //!
 //! The tension of fibers along a is a function of their stretch alone once activation and step are given, whatever curves it comes from:
 //!
-//! $$ T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
-//!    v = \frac{l - l^n}{\Delta t\, v_m} $$
+//! ```math
+//! T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
+//!    v = \frac{l - l^n}{\Delta t\, v_m}
+//! ```
 //!
 //! with the stretch λₒ at which they pull most, and the speed v of the step in greatest shortening speeds (SIF-019, CHE-12). Where force depends on
 //! speed ([`ElasticBlock::needs_motion`]) its integral over the step has no closed form; a quadrature costs more than all the rest and is too rough for
@@ -29,7 +31,7 @@ pub struct FiberGroup {
     pub curves: FiberCurves,
     /// Stretch λₒ at which the fibers have their optimal length.
     pub optimal_stretch: f64,
-    /// Greatest shortening speed v_m [optimal lengths per second].
+    /// Greatest shortening speed v_m \[optimal lengths per second\].
     pub max_velocity: f64,
     /// Which stretch they answer to.
     pub measure: FiberStretch,
@@ -52,7 +54,7 @@ impl Default for FiberGroup {
 pub struct CellFiber {
     /// Unit vector along them at rest.
     pub direction: Vec3,
-    /// Peak isometric stress σ [Pa]; zero where there are none.
+    /// Peak isometric stress σ \[Pa\]; zero where there are none.
     pub stress: f64,
     /// Their group.
     pub group: u8,
@@ -68,7 +70,7 @@ impl CellFiber {
 pub struct Actuation<'a> {
     /// Activation of each group, over the factor on the stiffness of the body; missing ones are zero.
     pub activations: &'a [f64],
-    /// Where all points were at the start of the step, and one over its length [1/s]; fibers at rest without.
+    /// Where all points were at the start of the step, and one over its length \[1/s\]; fibers at rest without.
     pub motion: Option<(&'a [Vec3], f64)>,
 }
 
@@ -93,13 +95,13 @@ pub(crate) struct Fibers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pull<S> {
     pub fiber: StretchedFiber<S>,
-    /// What they store, W of the passive part [J/m³].
+    /// What they store, W of the passive part \[J/m³\].
     pub stored: S,
-    /// W with the active part, up to a constant of the step [J/m³]; without it where it depends on speed.
+    /// W with the active part, up to a constant of the step \[J/m³\]; without it where it depends on speed.
     pub energy: S,
-    /// T = W′ [Pa].
+    /// T = W′ \[Pa\].
     pub tension: S,
-    /// T′ [Pa].
+    /// T′ \[Pa\].
     pub stiffness: S,
 }
 
@@ -140,7 +142,7 @@ impl<S: Scalar> Tension<S> {
 }
 
 impl FiberGroup {
-    /// At length l (in optimal lengths) and this activation; `from` is the length at the start of the step and one over the length of the step [1/s].
+    /// At length l (in optimal lengths) and this activation; `from` is the length at the start of the step and one over the length of the step \[1/s\].
     #[inline(always)]
     fn tension<S: LaneScalar<Element = f64>>(&self, l: S, activation: f64, from: Option<(S, f64)>) -> Tension<S> {
         let passive = self.curves.passive.in_lanes(CurveKind::Passive, l);
@@ -176,7 +178,7 @@ impl FiberGroup {
 impl Fibers {
     /// One entry per slot of a pack; `order` lists the cell behind each slot.
     pub fn new(groups: Vec<FiberGroup>, cells: &[CellFiber], order: impl Iterator<Item = usize>) -> Self {
-        assert!(groups.len() <= MAX_GROUPS, "more groups of fibres than a block may have");
+        assert!(groups.len() <= MAX_GROUPS, "more groups of fibers than a block may have");
         let mut out = Self { groups, ..Self::default() };
         for (slot, cell) in order.enumerate() {
             let (pack, lane) = (slot / PACK, slot % PACK);
@@ -395,7 +397,7 @@ impl<S: LaneScalar<Element = f64>> LaneKernel for EvaluatePulls<'_, S> {
 /// What the fibers of one group do, averaged over their rest volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberSummary {
-    /// Rest volume of the cells [m³].
+    /// Rest volume of the cells \[m³\].
     pub rest_volume: f64,
     /// Stretch |F a|.
     pub stretch: f64,
@@ -403,9 +405,9 @@ pub struct FiberSummary {
     pub shortest: f64,
     /// Largest stretch.
     pub longest: f64,
-    /// Tension per rest area [Pa].
+    /// Tension per rest area \[Pa\].
     pub tension: f64,
-    /// Active part of it [Pa].
+    /// Active part of it \[Pa\].
     pub active: f64,
     /// Sum of the unit directions F a/|F a| of the fibers, over their number.
     pub direction: Vec3,
@@ -432,8 +434,8 @@ impl FiberSummary {
 }
 
 impl ElasticBlock {
-    /// Work that active fibers do between two places of all points [J]: −∫ T dλ̄ over the rest volume, by the mean of the active tensions at both ends, each with
-    /// the activation it has there and the speed of the step. `rate` is one over its length [1/s].
+    /// Work that active fibers do between two places of all points \[J\]: −∫ T dλ̄ over the rest volume, by the mean of the active tensions at both ends, each with
+    /// the activation it has there and the speed of the step. `rate` is one over its length \[1/s\].
     pub fn active_work(&self, from: &[Vec3], to: &[Vec3], before: &[f64], after: &[f64], rate: f64) -> f64 {
         let Some(fibers) = &self.fibers else { return 0.0 };
         let at = |list: &[f64], group: usize| list.get(group).copied().unwrap_or(0.0);

@@ -1,13 +1,18 @@
 //! Elasticity of many cells of one kind and one law: energy, gradient and tangent, eight cells at a time.
 //!
-//! $$E = \sum_c \sum_q w_{cq}\, \psi(F_{cq}), \qquad F = \sum_a x_a \otimes \nabla N_a, \qquad
-//!   \frac{\partial E}{\partial x_a} = \sum_q w\, P\, \nabla N_a, \qquad
-//!   K_{ab} = \sum_q w\, \nabla N_a \cdot \frac{\partial P}{\partial F} \cdot \nabla N_b$$
+//! ```math
+//! E = \sum_c \sum_q w_{cq}\, \psi(F_{cq}), \qquad F = \sum_a x_a \otimes \nabla N_a, \qquad
+//!    \frac{\partial E}{\partial x_a} = \sum_q w\, P\, \nabla N_a, \qquad
+//!    K_{ab} = \sum_q w\, \nabla N_a \cdot \frac{\partial P}{\partial F} \cdot \nabla N_b
+//! ```
+//!
+//! Start with [`ElasticBlock`], which holds the cells of one kind and one law. [`FiberGroup`] adds muscle fibers, and
+//! [`Response`] evaluates a law at many points without a mesh.
 //!
 //! With [`VolumeForm::Mean`] the volume term of the law takes the mean volume ratio of the cell; see `material/volume.rs`.
 //!
-//! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with weight
-//! zero. Results are scattered through plans whose order does not depend on the number of threads.
+//! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with
+//! weight zero. Results are scattered through plans whose order does not depend on the number of threads.
 
 #![allow(non_snake_case)]
 
@@ -60,9 +65,9 @@ pub struct ElasticBlock {
     cells: Vec<u32>,
     /// Three times the points, pack by pack: `[pack][node][lane]`: places in the flat array of positions.
     offsets: Vec<u32>,
-    /// Shape gradients [1/m]: `[pack][quadrature point][node][axis][lane]`.
+    /// Shape gradients \[1/m\]: `[pack][quadrature point][node][axis][lane]`.
     gradients: Vec<f64>,
-    /// Quadrature weights times rest volume [m³]: `[pack][quadrature point][lane]`.
+    /// Quadrature weights times rest volume \[m³\]: `[pack][quadrature point][lane]`.
     weights: Vec<f64>,
     /// Material parameters, as many as the law reads: `[pack][parameter][lane]`.
     parameters: Vec<f64>,
@@ -153,7 +158,7 @@ impl ElasticBlock {
     /// # Panics
     /// When the law does not, or the groups differ in that.
     pub fn set_fibers(&mut self, groups: Vec<FiberGroup>, fibers: &[CellFiber]) {
-        assert!(self.law.takes_fibers(), "the law {} takes no fibres", self.law.name());
+        assert!(self.law.takes_fibers(), "the law {} takes no fibers", self.law.name());
         assert!(groups.windows(2).all(|pair| pair[0].measure == pair[1].measure), "one kind of stretch per block");
         let last = self.cells.len() - 1;
         let order = (0..self.pack_count() * PACK).map(|slot| self.cells[slot.min(last)] as usize);
@@ -226,7 +231,7 @@ impl ElasticBlock {
         self.offsets[(cell / PACK * n + a) * PACK + cell % PACK] / 3
     }
 
-    /// Rest volume of a cell [m³].
+    /// Rest volume of a cell \[m³\].
     pub fn rest_volume(&self, cell: usize) -> f64 {
         (0..self.points_per_cell()).map(|k| self.weight_of(cell, k)).sum()
     }
@@ -264,7 +269,7 @@ impl ElasticBlock {
         &self.nodal
     }
 
-    /// Largest [`projection_excess`] over the quadrature points of a cell.
+    /// Largest [`projection_excess`](sinew_cell::material::projection_excess) over the quadrature points of a cell.
     pub fn projection_excess(&self, cell: usize, x: &[Vec3]) -> f64 {
         let point = self.parameters_of(cell);
         let mut most = 0.0f64;
@@ -277,7 +282,7 @@ impl ElasticBlock {
         self.law.is_isotropic()
     }
 
-    /// Strain energy with that of active fibers [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
+    /// Strain energy with that of active fibers \[J\]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3], actuation: &Actuation<'_>) -> f64 {
         // A kernel of its own would be a third faster, and a quarter more code for every law, kind of cell and instruction set.
         self.summarize(x, actuation).potential
@@ -291,7 +296,7 @@ impl ElasticBlock {
         reduce_blocks(self.pack_count(), SUMMARY_PACKS, packs, BlockSummary::join).unwrap_or_default()
     }
 
-    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J]. `pack_energies` is scratch with one entry per pack.
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E \[J\]. `pack_energies` is scratch with one entry per pack.
     pub fn add_gradient(
         &self,
         x: &[Vec3],
@@ -359,7 +364,7 @@ impl ElasticBlock {
         (0..self.cell_count()).map(|cell| self.parameters_of(cell)).map(|p| p.lambda / p.mu).fold(0.0, f64::max)
     }
 
-    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ| [N].
+    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ| \[N\].
     pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
         for cell in 0..self.cell_count() {
             let point = self.parameters_of(cell);
@@ -402,7 +407,7 @@ impl ElasticBlock {
         Vec3::new(self.gradients[first], self.gradients[first + PACK], self.gradients[first + 2 * PACK])
     }
 
-    /// Weight of quadrature point `k` of one cell [m³].
+    /// Weight of quadrature point `k` of one cell \[m³\].
     pub fn weight_of(&self, cell: usize, k: usize) -> f64 {
         self.weights[(cell / PACK * self.points_per_cell() + k) * PACK + cell % PACK]
     }

@@ -15,13 +15,13 @@ pub(crate) struct CellPoints<S> {
     pub count: usize,
     /// Deformation gradients.
     pub F: [Mat3<S>; MAX_POINTS],
-    /// Weights [m³].
+    /// Weights \[m³\].
     pub w: [S; MAX_POINTS],
     /// Energy densities.
     pub psi: [S; MAX_POINTS],
     /// First Piola–Kirchhoff stresses.
     pub P: [Mat3<S>; MAX_POINTS],
-    /// Energy of the volume term of the whole cell, where that is taken in the mean [J].
+    /// Energy of the volume term of the whole cell, where that is taken in the mean \[J\].
     pub volume_energy: S,
 }
 

@@ -51,7 +51,7 @@ pub enum ResponseError {
         points: usize,
     },
     /// The law has a direction, and nobody says which.
-    #[error("{law} needs to know where its fibres run")]
+    #[error("{law} needs to know where its fibers run")]
     NoDirection {
         /// What needs it.
         law: &'static str,
@@ -68,13 +68,13 @@ pub enum ResponseError {
         value: f64,
     },
     /// The law does not take fibers.
-    #[error("the law {law} takes no muscle fibres")]
+    #[error("the law {law} takes no muscle fibers")]
     TakesNone {
         /// Name of the law.
         law: &'static str,
     },
     /// A direction has no length.
-    #[error("fibre direction {index} is no unit vector: its length is {length}")]
+    #[error("fiber direction {index} is no unit vector: its length is {length}")]
     Direction {
         /// Its number.
         index: usize,
@@ -89,7 +89,7 @@ impl Response {
         Self { spec, muscle: None }
     }
 
-    /// The same with muscle fibers that pull with the stress `stress` at most [Pa].
+    /// The same with muscle fibers that pull with the stress `stress` at most \[Pa\].
     pub fn with_muscle(self, group: FiberGroup, stress: f64) -> Result<Self, ResponseError> {
         match self.spec.law().takes_fibers() {
             true => Ok(Self { muscle: Some((group, stress)), ..self }),
@@ -102,7 +102,7 @@ impl Response {
         &self.spec
     }
 
-    /// Energy per rest volume ψ [J/m³], that of the fibers included.
+    /// Energy per rest volume ψ \[J/m³\], that of the fibers included.
     ///
     /// # Panics
     /// When `out` has another length than `points`.
@@ -113,7 +113,7 @@ impl Response {
         Ok(())
     }
 
-    /// First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa].
+    /// First Piola–Kirchhoff stress P = ∂ψ/∂F \[Pa\].
     ///
     /// # Panics
     /// When `out` has another length than `points`.
@@ -124,7 +124,7 @@ impl Response {
         Ok(())
     }
 
-    /// δP = (∂P/∂F) : δF [Pa] for one δF at each point.
+    /// δP = (∂P/∂F) : δF \[Pa\] for one δF at each point.
     ///
     /// # Panics
     /// When `out` or `directions` has another length than `points`.
@@ -144,7 +144,7 @@ impl Response {
 
     fn checked<'a>(&'a self, points: &Points<'a>) -> Result<Asked<'a>, ResponseError> {
         let count = points.deformations.len();
-        for (what, length) in [("fibre directions", points.fibers.len()), ("activations", points.activations.len())] {
+        for (what, length) in [("fiber directions", points.fibers.len()), ("activations", points.activations.len())] {
             if length > 1 && length != count {
                 return Err(ResponseError::Count { what, count: length, points: count });
             }

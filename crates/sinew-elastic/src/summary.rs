@@ -13,7 +13,7 @@ use crate::{ElasticBlock, PACK};
 /// Volume ratio up to which a cell counts as flattened.
 pub const FLATTENED: f64 = 0.05;
 
-/// Von Mises equivalent of a stress tensor [Pa].
+/// Von Mises equivalent of a stress tensor \[Pa\].
 #[inline(always)]
 pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
     let deviator = *sigma - Mat3::identity() * (sigma.trace() * S::splat(1.0 / 3.0));
@@ -23,13 +23,13 @@ pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
 /// Sums and extremes over the quadrature points of a block; see [`ElasticBlock::summarize`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSummary {
-    /// Strain energy, that of stretched fibers included [J].
+    /// Strain energy, that of stretched fibers included \[J\].
     pub energy: f64,
-    /// The same with what active fibers could still do [J], up to a constant of the step: the energy whose derivative the forces are.
+    /// The same with what active fibers could still do \[J\], up to a constant of the step: the energy whose derivative the forces are.
     pub potential: f64,
-    /// Rest volume Σ w [m³].
+    /// Rest volume Σ w \[m³\].
     pub rest_volume: f64,
-    /// Volume Σ w J [m³].
+    /// Volume Σ w J \[m³\].
     pub volume: f64,
     /// Cells with a quadrature point of non-positive volume.
     pub inverted_cells: usize,
@@ -39,13 +39,13 @@ pub struct BlockSummary {
     pub min_volume_ratio: f64,
     /// Largest volume ratio J.
     pub max_volume_ratio: f64,
-    /// Largest von Mises stress where J > 0 [Pa].
+    /// Largest von Mises stress where J > 0 \[Pa\].
     pub max_von_mises: f64,
-    /// Σ w P [N m].
+    /// Σ w P \[N m\].
     pub piola: Mat3,
-    /// Σ w P Fᵀ [N m].
+    /// Σ w P Fᵀ \[N m\].
     pub kirchhoff: Mat3,
-    /// Σ w F [m³].
+    /// Σ w F \[m³\].
     pub deformation: Mat3,
 }
 

@@ -1,7 +1,7 @@
-//! What is commanded from outside: named scalar channels.
+//! Commands from outside: named scalar channels.
 //!
-//! Pin motions, collider poses, pressures, loads and gravity read their values from channels, never from mutable forces, so one
-//! [`crate::Model`] serves many states and a recorded run can be replayed from its channels alone.
+//! Pin motions, collider poses, pressures, loads and gravity read their values from channels, never from mutable
+//! forces. So one [`crate::Model`] serves many states, and the channels alone suffice to replay a run.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct ChannelTable {
 }
 
 impl ChannelTable {
-    /// Adds a channel; names are made unique by the caller.
+    /// Adds a channel; the caller ensures unique names.
     pub fn add(&mut self, name: impl Into<String>, default: f64) -> ChannelId {
         self.names.push(name.into());
         self.defaults.push(default);
@@ -63,7 +63,7 @@ pub enum ControlError {
     /// No channel has this name.
     #[error("there is no control channel \"{name}\"")]
     UnknownChannel {
-        /// The name asked for.
+        /// The unknown name.
         name: String,
     },
     /// Channels hold finite numbers only.
@@ -71,7 +71,7 @@ pub enum ControlError {
     NotFinite {
         /// The channel.
         name: String,
-        /// The value refused.
+        /// The rejected value.
         value: f64,
     },
 }
@@ -125,19 +125,19 @@ impl Control {
         &self.values
     }
 
-    /// Sets every channel to the place `fraction` of the way between two lists of values.
+    /// Sets every channel to the value at `fraction` between two lists of values.
     ///
     /// # Panics
     /// When the lists do not have one value per channel.
     pub fn blend(&mut self, from: &[f64], to: &[f64], fraction: f64) {
         assert_eq!((from.len(), to.len()), (self.values.len(), self.values.len()), "one value per channel");
         for (value, (&from, &to)) in self.values.iter_mut().zip(from.iter().zip(to)) {
-            // Exactly the end at the end.
+            // Exact at the end.
             *value = if fraction == 1.0 { to } else { from + (to - from) * fraction };
         }
     }
 
-    /// The first channel that holds no finite number, with its value: a step refuses to start from it.
+    /// The first channel that is not finite, with its value; a step fails on it.
     pub fn first_not_finite(&self) -> Option<(&str, f64)> {
         let index = self.values.iter().position(|value| !value.is_finite())?;
         Some((&self.table.names[index], self.values[index]))

@@ -8,22 +8,24 @@ use crate::force::Bone;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
 
-/// Places of a bone per cell, along its surface.
+/// Sample points of a bone per cell, along its surface.
 const PLACES_PER_CELL: f64 = 3.0;
 
-/// What lies over a bone: `BODY.cover.NAME.depth`, how far flesh or skin has sunk in, and where the skin is within a cell at rest `BODY.cover.NAME.min`, the thickness of the flesh over the bone
-/// where there is least (below zero where the bone comes out of the skin), and `BODY.cover.NAME.growth`, how much more it is than at rest where it has grown most [m].
+/// Probe of the flesh over a bone \[m\]. `BODY.cover.NAME.depth` is the depth to which flesh or skin penetrates the
+/// bone. Where the skin is within a cell of the bone at rest, `BODY.cover.NAME.min` is the minimum thickness of the
+/// flesh over the bone (negative where the bone comes out of the skin), and `BODY.cover.NAME.growth` is the maximum
+/// increase of this thickness from rest.
 pub struct CoverProbe {
     /// Index among the bones of the model.
     bone: usize,
-    /// Places on the bone, in its frame [m].
+    /// Sample points on the bone, in its frame \[m\].
     places: Vec<Vec3>,
-    /// Depth of each below the skin at rest [m].
+    /// Depth of each point below the skin at rest \[m\].
     rest: Vec<f64>,
 }
 
 impl CoverProbe {
-    /// For a bone of the model.
+    /// Creates the probe for a bone of the model.
     pub fn new(model: &Model, bone: usize) -> Self {
         let contact = &bone_of(model, bone).contact;
         let (owner, shape) = (&model.bodies[contact.body], &contact.shape.shape);

@@ -1,4 +1,4 @@
-//! Looking at a state from outside: whom to blame, volumes, inverted cells, mean stress, momentum.
+//! Diagnostics of a state: worst node and cell, volumes, inverted cells, mean stress, momentum.
 
 #![allow(non_snake_case)]
 
@@ -12,10 +12,10 @@ use crate::model::Model;
 use crate::report::Blame;
 use crate::state::State;
 
-/// What a body looks like in numbers.
+/// Summary of a body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodySummary {
-    /// Strain energy [J].
+    /// Strain energy \[J\].
     pub energy: f64,
     /// Volume over rest volume.
     pub volume: f64,
@@ -27,17 +27,17 @@ pub struct BodySummary {
     pub min_volume_ratio: f64,
     /// Largest volume ratio over all quadrature points.
     pub max_volume_ratio: f64,
-    /// Mean Cauchy stress over the deformed volume [Pa].
+    /// Mean Cauchy stress over the deformed volume \[Pa\].
     pub cauchy: Mat3,
-    /// Mean first Piola–Kirchhoff stress over the rest volume [Pa].
+    /// Mean first Piola–Kirchhoff stress over the rest volume \[Pa\].
     pub piola: Mat3,
-    /// Largest von Mises stress of a quadrature point [Pa].
+    /// Largest von Mises stress of a quadrature point \[Pa\].
     pub max_von_mises: f64,
     /// Mean deformation gradient over the rest volume.
     pub deformation: Mat3,
 }
 
-/// Walks all quadrature points of a body once; `control` has its stiffness.
+/// Summarizes all quadrature points of a body in one pass; `control` has its stiffness.
 pub fn summarize(model: &Model, body: usize, state: &State, control: &Control) -> BodySummary {
     let blocks = &model.elastic[model.bodies[body].elastic.clone()];
     let x = &state.positions;
@@ -63,14 +63,16 @@ pub fn summarize(model: &Model, body: usize, state: &State, control: &Control) -
     }
 }
 
-/// Kinetic energy ½ Σ m |v|² of a range of points [J].
+/// Kinetic energy ½ Σ m |v|² of a range of points \[J\].
 pub fn kinetic_energy(model: &Model, state: &State, points: std::ops::Range<usize>) -> f64 {
     points.map(|p| 0.5 * model.masses[p] * state.velocities[p].norm_squared()).sum()
 }
 
-/// Root mean square distance of the nodes of a body from its rest shape, weighted by mass and after the best rigid motion [m].
+/// Root mean square distance of the nodes of a body from its rest shape, weighted by mass, after removing the best-fit
+/// rigid motion \[m\].
 ///
-/// The rotation that minimizes Σ m |x − c − R (X − C)|² is that of the polar decomposition of Σ m (x − c)(X − C)ᵀ [Kabsch76].
+/// The rotation that minimizes Σ m |x − c − R (X − C)|² comes from the polar decomposition of Σ m (x − c)(X − C)ᵀ
+/// \[Kabsch76\].
 pub fn shape_error(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     let body = &model.bodies[body];
     let (rest, points) = (body.mesh.positions(), body.points.clone());
@@ -89,23 +91,23 @@ pub fn shape_error(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     (squares / mass).sqrt()
 }
 
-/// Largest distance of a node of a body from its rest place [m].
+/// Maximum displacement of a node of a body from rest \[m\].
 pub fn largest_displacement(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     let body = &model.bodies[body];
     body.points.clone().zip(body.mesh.positions()).map(|(p, &rest)| x[p].distance(rest)).fold(0.0, f64::max)
 }
 
-/// Linear momentum Σ m v of a range of points [kg m/s].
+/// Linear momentum Σ m v of a range of points \[kg m/s\].
 pub fn momentum(model: &Model, state: &State, points: std::ops::Range<usize>) -> Vec3 {
     points.map(|p| state.velocities[p] * model.masses[p]).sum()
 }
 
-/// Angular momentum Σ m x × v about the origin [kg m²/s].
+/// Angular momentum Σ m x × v about the origin \[kg m²/s\].
 pub fn angular_momentum(model: &Model, state: &State, points: std::ops::Range<usize>) -> Vec3 {
     points.map(|p| state.positions[p].cross(state.velocities[p]) * model.masses[p]).sum()
 }
 
-/// Center of mass of a range of points [m].
+/// Center of mass of a range of points \[m\].
 pub fn center_of_mass(model: &Model, x: &[Vec3], points: std::ops::Range<usize>) -> Vec3 {
     let mass: f64 = points.clone().map(|p| model.masses[p]).sum();
     points.map(|p| x[p] * model.masses[p]).sum::<Vec3>() / mass

@@ -1,19 +1,22 @@
 //! Surface loads on faces that are not plain triangles.
 //!
-//! A face of a hexahedron is bilinear; cut into two triangles along one diagonal, uniform pressure loads its corners with 1/3, 1/6, 1/3,
-//! 1/6 instead of 1/4 each, and a hexahedral mesh fails the patch test. Half the load on each of the two ways to cut it gives
+//! A face of a hexahedron is bilinear. Split into two triangles along one diagonal, uniform pressure loads its corners
+//! with 1/3, 1/6, 1/3, 1/6 instead of 1/4 each, and a hexahedral mesh fails the patch test. Half the load on each of
+//! the two ways to split it gives
 //!
-//! $$ f_i = -p \int N_i\, n\, dA = -\tfrac{p}{6} \left( a_i + \textstyle\sum_j a_j / 2 \right) $$
+//! ```math
+//! f_i = -p \int N_i\, n\, dA = -\tfrac{p}{6} \left( a_i + \textstyle\sum_j a_j / 2 \right)
+//! ```
 //!
-//! exactly, with aᵢ the vector area of the triangle at corner i: over ξ in [−1, 1]² the vector area is n dA = Σ Nᵢ aᵢ/2 d²ξ, bilinear on
-//! every such face, plane or not.
+//! exactly, where aᵢ is the vector area of the triangle at corner i. Over ξ in [−1, 1]² the vector area is n dA = Σ Nᵢ
+//! aᵢ/2 d²ξ, bilinear on every such face, planar or not.
 
 use std::collections::BTreeSet;
 
 use sinew_geometry::{CellKind, CellMesh};
 
-/// The given boundary triangles of a mesh, each with the share of the load it carries: 1 on linear tetrahedra, ½ on the faces of
-/// hexahedra, where the other way to cut the face is added, and the shares of `quadratic_face` on quadratic tetrahedra.
+/// The given boundary triangles of a mesh, each with its share of the load: 1 on linear tetrahedra; ½ on the faces of
+/// hexahedra, with the other way to split the face added; and the shares of `quadratic_face` on quadratic tetrahedra.
 pub fn balanced_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
     by_faces(mesh, triangles, |parts| quadratic_face(parts).to_vec())
 }
@@ -24,13 +27,14 @@ pub(crate) fn contact_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<
     by_faces(mesh, triangles, |parts| parts.map(|triangle| (triangle, 1.0)).to_vec())
 }
 
-/// The triangles over the six nodes of a quadratic face, in the four parts that `CellMesh::boundary_triangles` cuts it into, that load
-/// its nodes with ∫ Nᵢ n dA.
+/// The triangles over the six nodes of a quadratic face that load its nodes with ∫ Nᵢ n dA. `parts` are the four
+/// triangles into which `CellMesh::boundary_triangles` splits it.
 ///
-/// The vector area n dA = Σ xⱼ × xₖ (∂ᵤNⱼ ∂ᵥNₖ − ∂ᵥNⱼ ∂ᵤNₖ) du dv is a polynomial, and so the load of each triple of nodes has a rational
-/// coefficient: 8/5 at the corners, 16/15 between the middles, 4/15 for a corner with two middles one of which faces it, −1/3 for an edge
-/// with the middle of another, 2/15 for the whole face. Triples of one edge are left out: they cancel between the faces of a closed
-/// surface, and vanish where edges are straight. A plane face thus loads its middles with a third of its area and its corners with nothing.
+/// The vector area n dA = Σ xⱼ × xₖ (∂ᵤNⱼ ∂ᵥNₖ − ∂ᵥNⱼ ∂ᵤNₖ) du dv is a polynomial, so the load of each triple of nodes
+/// has a rational coefficient: 8/5 at the corners, 16/15 between the midpoints, 4/15 for a corner with two midpoints
+/// one of which faces it, −1/3 for an edge with the midpoint of another, 2/15 for the whole face. Triples of one edge
+/// are omitted: they cancel between the faces of a closed surface, and vanish where edges are straight. A planar face
+/// thus loads its midpoints with a third of its area each and its corners with nothing.
 fn quadratic_face(parts: [[u32; 3]; 4]) -> [([u32; 3], f64); 17] {
     let [[a, ab, ca], [_, b, bc], [_, _, c], _] = parts;
     let (tip, side, edge) = (8.0 / 5.0, 4.0 / 15.0, -1.0 / 3.0);
@@ -55,7 +59,7 @@ fn quadratic_face(parts: [[u32; 3]; 4]) -> [([u32; 3], f64); 17] {
     ]
 }
 
-/// Replaces the triangles of faces that are wholly among `triangles` by others with their shares.
+/// Replaces the triangles of faces that are completely among `triangles` by others with their shares.
 fn by_faces(
     mesh: &CellMesh,
     triangles: &[[u32; 3]],
@@ -67,7 +71,7 @@ fn by_faces(
     let (boundary, cells) = mesh.boundary_triangles_with_cells();
     let mut k = 0;
     while k < boundary.len() {
-        // The parts of a face follow each other: (a, b, c), (a, c, d) of a hexahedron.
+        // The parts of a face are consecutive: (a, b, c), (a, c, d) of a hexahedron.
         let count = match mesh.cell_kind(cells[k] as usize) {
             CellKind::Tet4 => 1,
             CellKind::Hex8 => 2,
@@ -151,7 +155,7 @@ mod tests {
         }
     }
 
-    /// ∫ Nᵢ n dA over a closed surface of curved quadratic faces, by a rule that is exact for the polynomials in it.
+    /// ∫ Nᵢ n dA over a closed surface of curved quadratic faces, by a rule that is exact for these polynomials.
     #[test]
     fn quadratic_faces_carry_the_integrals_of_their_shape_functions() {
         let straight = box_tets(Vec3::splat(1.0), [2, 1, 1], TetPattern::Kuhn).unwrap().to_quadratic().unwrap();
@@ -169,7 +173,7 @@ mod tests {
             }
         }
         assert!((volume - mesh.volume()).abs() < 1e-14);
-        // Collapsed 4×4 Gauss points: degree six, four are needed.
+        // Collapsed 4×4 Gauss points have degree six; four is needed.
         let (near, far) = (0.339_981_043_584_856_3, 0.861_136_311_594_052_6);
         let line = [(-far, 0.347_854_845_137_453_9), (-near, 0.652_145_154_862_546_1)]
             .into_iter()
@@ -205,7 +209,7 @@ mod tests {
         for (found, exact) in loads.iter().zip(&exact) {
             assert!((*found - *exact).norm() < 1e-14, "{found:?} {exact:?}");
         }
-        // Areas for contact are positive everywhere on the boundary and sum to the area that one sees.
+        // Areas for contact are positive everywhere on the boundary and sum to the visible area.
         let total: f64 =
             contact_triangles(&straight, &straight.boundary_triangles()).iter().map(|(_, share)| share).sum();
         assert_eq!(total, straight.boundary_triangles().len() as f64);

@@ -1,4 +1,4 @@
-//! What can be seen of a simulation at one time, and where it goes.
+//! Output of a simulation at one time, and where it goes.
 //!
 //! A [`Frame`] borrows everything from the simulation; a [`Recorder`] is a sink: a file, a picture, a page, a test.
 
@@ -16,19 +16,19 @@ use thiserror::Error;
 use crate::contact::ContactPoint;
 use crate::report::StepReport;
 
-/// Everything that can be seen at one time.
+/// All output at one time.
 pub struct Frame<'a> {
     /// Number of the frame; 0 is the initial state.
     pub index: usize,
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
-    /// Changes when the cells of a body change (cutting, remeshing); recorders accept or refuse clearly.
+    /// Changes when the cells of a body change (cutting, remeshing); recorders support this or return a clear error.
     pub topology_revision: u64,
     /// Deformable bodies, in scene order.
     pub bodies: Vec<BodyFrame<'a>>,
     /// Rigid bodies and colliders, in scene order.
     pub shapes: Vec<ShapeFrame<'a>>,
-    /// Where bodies touch each other, themselves and colliders; empty in frames of recordings that do not hold it.
+    /// Contact points of bodies with each other, themselves and colliders; empty in recordings without them.
     pub contacts: &'a [ContactPoint],
     /// Names of the probes, the same in every frame.
     pub probe_names: &'a [String],
@@ -51,39 +51,39 @@ pub struct BodyFrame<'a> {
     pub name: &'a str,
     /// Mesh at rest.
     pub mesh: &'a CellMesh,
-    /// Positions of the nodes [m].
+    /// Positions of the nodes \[m\].
     pub positions: &'a [Vec3],
-    /// Velocities of the nodes [m/s].
+    /// Velocities of the nodes \[m/s\].
     pub velocities: &'a [Vec3],
     /// Triangles of the visible surface (the mesh boundary, or an embedded surface), indices into `surface_positions`.
     pub surface_triangles: &'a [[u32; 3]],
-    /// Deformed positions of the visible surface [m].
+    /// Deformed positions of the visible surface \[m\].
     pub surface_positions: Cow<'a, [Vec3]>,
-    /// For each surface vertex the node nearest to it at rest: carries nodal fields to the surface.
+    /// For each surface vertex the node nearest to it at rest; maps nodal fields to the surface.
     pub surface_nodes: &'a [u32],
-    /// What carries the surface vertices; `None` when they are the nodes in `surface_nodes`.
+    /// Embedding of the surface vertices; `None` when they are the nodes in `surface_nodes`.
     pub surface_embedding: Option<&'a Embedding>,
     /// Deformation and stress for [`BodyFrame::cell_fields`].
     pub cells: Box<dyn CellSource + 'a>,
 }
 
-/// Where deformation and stress of a body's cells come from: its constitutive laws, or a recording.
+/// Source of deformation and stress of a body's cells: its constitutive laws, or a recording.
 pub trait CellSource {
-    /// Deformation gradient F of each cell, averaged over the cell, and Cauchy stress σ = P Fᵀ / J [Pa]; no stresses when they
-    /// are not known.
+    /// Deformation gradient F of each cell, averaged over the cell, and Cauchy stress σ = P Fᵀ / J \[Pa\], or `None`
+    /// where the stress is unknown.
     fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>);
 }
 
-/// Fields per cell, computed on demand because they cost a pass over the mesh.
+/// Fields per cell, computed on demand because they take a pass over the mesh.
 #[derive(Clone, Debug, Default)]
 pub struct CellFields {
     /// Deformation gradient F, averaged over the cell.
     pub deformation_gradient: Vec<Mat3>,
     /// Volume ratio J = det F.
     pub volume_ratio: Vec<f64>,
-    /// Cauchy stress σ = P Fᵀ / J [Pa]; empty when the stress is not known.
+    /// Cauchy stress σ = P Fᵀ / J \[Pa\]; empty where the stress is unknown.
     pub cauchy_stress: Vec<Mat3>,
-    /// Von Mises stress √(3/2 s:s), s the deviator of σ [Pa]; empty when the stress is not known.
+    /// Von Mises stress √(3/2 s:s), s the deviator of σ \[Pa\]; empty where the stress is unknown.
     pub von_mises: Vec<f64>,
     /// Principal stretches, largest first; the smallest carries the sign of J.
     pub principal_stretches: Vec<Vec3>,
@@ -104,7 +104,7 @@ impl BodyFrame<'_> {
     }
 }
 
-/// σ = P Fᵀ / J [Pa]. A flat cell has no Cauchy stress; it gets the Kirchhoff value instead of infinity.
+/// σ = P Fᵀ / J \[Pa\]. A flat cell has no Cauchy stress; it gets the Kirchhoff value instead of infinity.
 pub(crate) fn cauchy(F: &Mat3, P: &Mat3) -> Mat3 {
     let J = F.determinant();
     *P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 })
@@ -118,41 +118,41 @@ pub struct ShapeFrame<'a> {
     pub shape: &'a AnyShape,
     /// World from shape.
     pub pose: Pose,
-    /// Whether the shape is moved by forces (a rigid body) or by the scene (a collider).
+    /// Whether forces move the shape (a rigid body), or the scene does (a collider).
     pub is_dynamic: bool,
 }
 
 /// Why a frame could not be written.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("cannot write {}: {source}", path.display())]
     Io {
         /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The frame cannot be expressed in this format.
+    /// The format cannot represent the frame.
     #[error("{format} cannot hold this frame: {reason}")]
     Unsupported {
         /// Name of the format.
         format: &'static str,
-        /// What does not fit.
+        /// The part that does not fit.
         reason: String,
     },
-    /// Somebody asked to stop ([`Interrupt`](crate::Interrupt)) before the output was complete; nothing of it is left.
+    /// An [`Interrupt`](crate::Interrupt) came before the output was complete; no part of it remains.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Where frames go.
+/// A destination of frames.
 pub trait Recorder {
-    /// Takes one frame.
+    /// Records one frame.
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError>;
     /// Completes the output; a recorder stopped early still leaves a valid file.
     fn finish(&mut self) -> Result<(), RecordError>;
-    /// What the user should know about the output, such as an error that the format brings; complete after `finish`.
+    /// Notes for the user about the output, such as an error that the format introduces; complete after `finish`.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,7 +1,7 @@
-//! A wish from outside to give up what is being computed.
+//! Interrupts: a request to stop a computation early.
 //!
-//! Long work asks [`Interrupt::ambient`] now and then and gives up in good order. Work that would lose something if the process simply ended
-//! says so by a [`Hold`]: whoever ends the process on a signal waits for it.
+//! Long computations poll [`Interrupt::ambient`] and stop in good order. A computation that would lose data if the
+//! process simply ended takes a [`Hold`]; a signal handler waits for it before it ends the process.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Asked now and then by long work whether to go on. Nobody interrupts by default.
+/// Request to stop, which long computations poll. The default never interrupts.
 #[derive(Clone, Default)]
 pub struct Interrupt(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
@@ -18,22 +18,22 @@ thread_local! {
 }
 
 impl Interrupt {
-    /// What long work on this thread asks. Threads that it starts do not see it: they are handed a copy.
+    /// The interrupt of this thread. New threads do not inherit it; pass them a copy.
     pub fn ambient() -> Self {
         AMBIENT.with_borrow(Self::clone)
     }
 
-    /// Makes it the one that this thread asks, until what is returned is dropped.
+    /// Makes this the interrupt of the current thread, until the returned guard is dropped.
     pub fn enter(self) -> Entered {
         Entered { before: AMBIENT.replace(self), on_this_thread: PhantomData }
     }
 
-    /// Gives up once `is_wanted` says so. It is asked often, possibly on another thread, and should take next to no time.
+    /// Interrupts once `is_wanted` returns true. Called often, possibly on another thread, so it should be fast.
     pub fn new(is_wanted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(is_wanted)))
     }
 
-    /// Whether somebody wants to stop.
+    /// Whether to stop.
     pub fn is_wanted(&self) -> bool {
         self.0.as_ref().is_some_and(|is_wanted| is_wanted())
     }
@@ -45,11 +45,11 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-/// While it lives, the thread asks another [`Interrupt`] than before.
-#[must_use = "dropping it ends what it is for"]
+/// Guard: while it lives, the thread polls another [`Interrupt`] than before.
+#[must_use = "dropping it restores the old interrupt"]
 pub struct Entered {
     before: Interrupt,
-    /// It must be dropped on the thread that it was made on.
+    /// The guard must be dropped on the thread that created it.
     on_this_thread: PhantomData<*const ()>,
 }
 
@@ -59,13 +59,13 @@ impl Drop for Entered {
     }
 }
 
-/// How many holds there are.
+/// Number of holds.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// While it lives, something would be lost if the process ended: whoever ends it on a signal should wait. Its owner asks its [`Interrupt`], saves
-/// what there is, and lets go.
+/// Guard: while it lives, data would be lost if the process ended, so a signal handler should wait. Its owner polls its
+/// [`Interrupt`], saves the data, and drops the guard.
 #[derive(Debug)]
-#[must_use = "dropping it ends what it is for"]
+#[must_use = "dropping it releases the process"]
 pub struct Hold(());
 
 impl Hold {
@@ -75,7 +75,7 @@ impl Hold {
         Self(())
     }
 
-    /// Whether anybody holds the process.
+    /// Whether there is any hold.
     pub fn is_any() -> bool {
         HELD.load(Ordering::SeqCst) > 0
     }

@@ -1,15 +1,17 @@
-//! From unknowns to points and back: x(q), its Jacobian J, and the geometric term of rigid blocks.
+//! Maps between unknowns and points: x(q), its Jacobian J, and the geometric term of rigid blocks.
 //!
 //! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, stored in triples. Free nodes are
 //! unknowns of their own. Nodes bound to flesh and nodes of [affine bodies](affine) are sparse weights of other unknowns. Nodes of bodies in a few
 //! reduced coordinates move by x = X + Σ φₖ qₖ, with any number of coordinates: three of them share a triple, and what the last triple has too many stays
 //! fixed. Nodes bound to a rigid body follow its six unknowns: the translation c of its center and a rotation increment θ,
 //!
-//! $$ x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
+//! ```math
+//! x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
 //!    \frac{\partial x_p}{\partial \theta}\Big|_0 = -[R r_p]_\times, \qquad
-//!    g\cdot\frac{\partial^2 x_p}{\partial \theta^2}\Big|_0 = \tfrac12 (g\,r^T + r\,g^T) - (g\cdot r) I . $$
+//!    g\cdot\frac{\partial^2 x_p}{\partial \theta^2}\Big|_0 = \tfrac12 (g\,r^T + r\,g^T) - (g\cdot r) I .
+//! ```
 //!
-//! Rotations are moved by left multiplication, so θ = 0 at every iterate and both formulas stay that short.
+//! Rotations are updated by left multiplication, so θ = 0 at every iterate and both formulas stay short.
 
 pub(crate) mod affine;
 
@@ -75,7 +77,7 @@ pub struct Unknowns {
     pub rotations: Vec<Quaternion>,
 }
 
-/// By hand, because the derived `clone_from` would allocate in every step.
+/// Written by hand, because the derived `clone_from` would allocate in every step.
 impl Clone for Unknowns {
     fn clone(&self) -> Self {
         Self { vectors: self.vectors.clone(), rotations: self.rotations.clone() }
@@ -317,7 +319,7 @@ impl Kinematics {
         q.rotations[block as usize].rotate(local)
     }
 
-    /// out = Jᵀ g: forces on points become forces on unknowns.
+    /// out = Jᵀ g: maps forces on points to forces on unknowns.
     pub fn pull_back(&self, q: &Unknowns, point_gradient: &[Vec3], out: &mut [Vec3]) {
         out.fill(Vec3::zero());
         for (&g, &map) in point_gradient.iter().zip(&self.points) {
@@ -342,7 +344,7 @@ impl Kinematics {
         }
     }
 
-    /// out = J δq: the motion of the points for a motion of the unknowns.
+    /// out = J δq: maps a motion of the unknowns to the motion of the points.
     pub fn push_forward(&self, q: &Unknowns, dq: &[Vec3], out: &mut [Vec3]) {
         for (out, &map) in out.iter_mut().zip(&self.points) {
             *out = match map {
@@ -359,7 +361,7 @@ impl Kinematics {
         }
     }
 
-    /// target = q moved by `scale` δq; rotations turn by exp(scale δθ).
+    /// target = q moved by `scale` δq; rotations change by exp(scale δθ).
     pub fn advance(&self, q: &Unknowns, dq: &[Vec3], scale: f64, target: &mut Unknowns) {
         let parts = (&mut target.vectors[..], &q.vectors[..], dq);
         for_each_block_mut(parts, SUM_BLOCK, |_, (target, q, dq): (&mut [Vec3], &[Vec3], &[Vec3])| {
@@ -432,8 +434,8 @@ impl Kinematics {
         }
     }
 
-    /// Writes the geometric term Σ g·∂²x/∂θ² of each rigid block, summed over its points; it belongs on the diagonal of the block's
-    /// rotation.
+    /// Writes the geometric term Σ g·∂²x/∂θ² of each rigid block, summed over its points. It belongs on the diagonal of
+    /// the block's rotation.
     pub fn geometric_terms(&self, q: &Unknowns, point_gradient: &[Vec3], terms: &mut Vec<Mat3>) {
         terms.clear();
         if self.rigid.is_empty() {
@@ -540,7 +542,7 @@ mod tests {
         }
     }
 
-    /// J δq is the derivative of x(q ⊕ s δq) at s = 0; central differences leave O(s²) = 1e-10.
+    /// J δq is the derivative of x(q ⊕ s δq) at s = 0; central differences are accurate to O(s²) = 1e-10.
     #[test]
     fn push_forward_is_the_derivative_of_place() {
         let (k, q) = system();
@@ -570,7 +572,7 @@ mod tests {
         assert!((a - b).abs() < 1e-12);
     }
 
-    /// d²/ds² of g·x(q ⊕ s δq) equals δθᵀ (geometric term) δθ; second differences leave about 1e-6.
+    /// d²/ds² of g·x(q ⊕ s δq) equals δθᵀ (geometric term) δθ; second differences are accurate to about 1e-6.
     #[test]
     fn geometric_term_is_the_second_derivative_of_place() {
         let (k, q) = system();

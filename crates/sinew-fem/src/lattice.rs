@@ -1,7 +1,9 @@
-//! Flesh on a lattice of cubes: its energy and forces, and what probes ask of its cells.
+//! Flesh on a lattice of cubes: energy, forces and cell data for probes.
 //!
-//! Corotated elasticity with one rotation per cell and modes that hold what one point does not see (MCA-03, MCA-10); see [`sinew_lattice`]. Its linear systems
-//! are never assembled: `solver/linear/lattice.rs`. Muscles are fibers in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
+//! Corotated elasticity with one rotation per cell, and a stiffness of the hourglass modes that one-point quadrature
+//! does not see (MCA-03, MCA-10); see [`sinew_lattice`]. The linear systems are never assembled:
+//! `solver/linear/lattice.rs`. Muscles are fibers in the cells, with an activation from a channel
+//! ([`sinew_lattice::Fibers`]).
 
 #![allow(non_snake_case)]
 
@@ -20,7 +22,7 @@ use crate::muscle::{Activations, Muscle};
 /// Cells per parallel piece of a summary.
 const PIECE: usize = 512;
 
-/// What a change of volume costs.
+/// Energy of a change of volume.
 pub(crate) const VOLUME_LAW: VolumeLaw = VolumeLaw::Determinant;
 
 /// The cells of one body on a lattice.
@@ -38,8 +40,8 @@ pub struct LatticeBlock {
 }
 
 impl LatticeBlock {
-    /// The cells of a lattice with μ and λ of each [Pa]; its nodes are these points and unknowns, in the same order. The lattice need not lie where the
-    /// body does: rigid motions cost no energy.
+    /// Creates the cells of a lattice with μ and λ of each \[Pa\]. Its nodes are these points and unknowns, in the same
+    /// order. The lattice may lie anywhere: rigid motions cost no energy.
     pub(crate) fn new(
         body: usize,
         points: Range<usize>,
@@ -53,12 +55,12 @@ impl LatticeBlock {
         Self { body, points, unknowns, lattice, lame, elastic, muscles, fibers, resists: false }
     }
 
-    /// With cells that resist before their corners turn inside out, as they do in creases.
+    /// Adds the inversion barrier, which keeps corners of cells from inverting in creases.
     pub(crate) fn with_inversion_barrier(self) -> Self {
         Self { elastic: self.elastic.with_inversion_barrier(&self.lattice), resists: true, ..self }
     }
 
-    /// Whether cells resist at their corners.
+    /// Whether cells have the inversion barrier.
     pub fn resists(&self) -> bool {
         self.resists
     }
@@ -73,7 +75,7 @@ impl LatticeBlock {
         &self.lattice
     }
 
-    /// μ and λ of each cell [Pa].
+    /// μ and λ of each cell \[Pa\].
     pub fn lame(&self) -> &[[f64; 2]] {
         &self.lame
     }
@@ -88,7 +90,7 @@ impl LatticeBlock {
         self.fibers.as_ref()
     }
 
-    /// How active its muscles are where its stiffness has this factor. Activation is kept between 0 and 1.
+    /// Activations of its muscles, relative to a stiffness factor, clamped to 0 to 1.
     pub fn activations(&self, control: &Control, stiffness: f64) -> Activations {
         Activations::of(&self.muscles, control, stiffness)
     }
@@ -116,12 +118,12 @@ impl LatticeBlock {
         self.unknowns.clone()
     }
 
-    /// Strain energy [J] at the places `x` of all points of the model.
+    /// Strain energy \[J\] at the positions `x` of all points of the model.
     pub fn energy(&self, x: &[Vec3], activations: &Activations) -> f64 {
         self.elastic.energy(&x[self.points()], activations)
     }
 
-    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J].
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E \[J\].
     pub fn add_gradient(&self, x: &[Vec3], activations: &Activations, scale: f64, gradient: &mut [Vec3]) -> f64 {
         self.elastic.add_gradient(&x[self.points()], activations, scale, &mut gradient[self.points()])
     }
@@ -156,7 +158,7 @@ impl LatticeBlock {
         F * (0.25 / self.lattice.cell)
     }
 
-    /// Calls `visit(point, ∇N)` with the gradient of each corner at the center of a cell [1/m].
+    /// Calls `visit(point, ∇N)` with the gradient of each corner at the center of a cell \[1/m\].
     pub(crate) fn for_each_gradient(&self, cell: usize, mut visit: impl FnMut(usize, Vec3)) {
         let slope = 0.25 / self.lattice.cell;
         for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
@@ -165,7 +167,7 @@ impl LatticeBlock {
         }
     }
 
-    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibers pull [Pa].
+    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R plus the stress of its fibers \[Pa\].
     pub fn stress(&self, cell: usize, F: &Mat3, activations: &Activations) -> Mat3 {
         let [mu, lambda] = self.lame[cell];
         let R = svd3_plain(F).rotation();
@@ -173,7 +175,7 @@ impl LatticeBlock {
         self.fibers.as_ref().map_or(flesh, |fibers| flesh + fibers.stress_of(cell, F, activations))
     }
 
-    /// Sums and extremes over all cells.
+    /// Summarizes all cells: sums and extremes.
     pub fn summarize(&self, x: &[Vec3], activations: &Activations) -> BlockSummary {
         let piece = |cells| self.summarize_cells(cells, x, activations);
         let cells = reduce_blocks(self.cell_count(), PIECE, piece, BlockSummary::join).unwrap_or_default();
@@ -203,13 +205,13 @@ impl LatticeBlock {
         sum
     }
 
-    /// Whether a cell has no positive volume.
+    /// Whether any cell has a non-positive volume.
     pub fn has_inverted_cells(&self, x: &[Vec3]) -> bool {
         let piece = |mut cells: Range<usize>| cells.any(|cell| !(self.deformation(cell, x).determinant() > 0.0));
         reduce_blocks(self.cell_count(), PIECE, piece, |a, b| a || b).unwrap_or(false)
     }
 
-    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ h³ (λ + 2μ) |∇Nₐ| [N].
+    /// Adds to each point the size of the elastic force on it at unit strain: Σ h³ (λ + 2μ) |∇Nₐ| \[N\].
     pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
         let h = self.lattice.cell;
         // ∇N of each corner at the center is (±1, ±1, ±1) / 4h.

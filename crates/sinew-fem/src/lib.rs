@@ -1,14 +1,14 @@
-//! Flesh in time: elements, materials, forces, kinematics and the solvers that move them.
+//! Flesh in time: elements, materials, forces, kinematics and solvers.
 //!
-//! | type | says |
+//! | type | content |
 //! |---|---|
-//! | [`Model`] | what does not change: bodies, bindings, forces; built by [`ModelBuilder`] |
-//! | [`State`] | what changes: unknowns, points, velocities, history |
-//! | [`Control`] | what is commanded from outside, by named channels |
+//! | [`Model`] | everything constant: bodies, bindings, forces; built by [`ModelBuilder`] |
+//! | [`State`] | everything that changes: unknowns, points, velocities, history |
+//! | [`Control`] | commands from outside, in named channels |
 //! | [`Solver`] | one step: [`NewtonSolver`] for quasistatics and implicit schemes, [`ExplicitSolver`] |
 //! | [`Linearization`] | the stiffness of a state: products, solves, derivatives by channels and parameters |
 //! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
-//! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
+//! | [`Frame`], [`Recorder`] | output of one time, and where it goes |
 
 pub mod collider;
 pub mod command;

@@ -1,8 +1,10 @@
-//! The method of manufactured solutions: a known displacement, the body force that makes it an equilibrium, and the error against it.
+//! The method of manufactured solutions: a known displacement, the body force that makes it an equilibrium, and the
+//! error against it.
 //!
-//! For a smooth u(X) with F = I + ∂u/∂X, equilibrium Div P + b = 0 asks for the body force b = −Div P(F(X)). Both derivatives are taken
-//! by nested complex steps, exact to rounding, so the test does not depend on the code it tests. Linear elements must then converge
-//! as ‖u_h − u‖ = O(h²) and ‖∇u_h − ∇u‖ = O(h), quadratic ones as O(h³) and O(h²) [Roache02].
+//! For a smooth u(X) with F = I + ∂u/∂X, equilibrium Div P + b = 0 requires the body force b = −Div P(F(X)). Both
+//! derivatives come from nested complex steps, exact to rounding, so the test does not depend on the code under test.
+//! Linear elements must then converge as ‖u_h − u‖ = O(h²) and ‖∇u_h − ∇u‖ = O(h), quadratic ones as O(h³) and O(h²)
+//! \[Roache02\].
 
 #![allow(non_snake_case)]
 
@@ -18,16 +20,16 @@ use crate::probe::{Probe, ProbeContext};
 /// A cubic displacement that is curved and sheared along all axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ManufacturedField {
-    /// Largest displacement gradient, about.
+    /// Approximate maximum of the displacement gradient.
     pub amplitude: f64,
-    /// Origin of the field [m].
+    /// Origin of the field \[m\].
     pub origin: Vec3,
-    /// Length over which the field changes [m].
+    /// Length over which the field changes \[m\].
     pub length: f64,
 }
 
 impl ManufacturedField {
-    /// u(X) [m].
+    /// u(X) \[m\].
     pub fn displacement<S: Scalar>(&self, X: Vec3<S>) -> Vec3<S> {
         let scale = S::splat(1.0 / self.length);
         let p = (X - Vec3::from_f64(self.origin)) * scale;
@@ -55,12 +57,12 @@ impl ManufacturedField {
         F
     }
 
-    /// b = −Div P at X [N/m³].
+    /// b = −Div P at X \[N/m³\].
     pub fn body_force(&self, X: Vec3, material: &MaterialSpec) -> Vec3 {
         material.visit(BodyForce { field: self, X, point: material.point() })
     }
 
-    /// Consistent nodal forces ∫ N b dX of all nodes [N].
+    /// Consistent nodal forces ∫ N b dX of all nodes \[N\].
     pub fn nodal_forces(&self, mesh: &CellMesh, materials: &[MaterialSpec]) -> Vec<Vec3> {
         let mut forces = vec![Vec3::zero(); mesh.node_count()];
         for (cell, (kind, nodes)) in mesh.cells().enumerate() {
@@ -99,7 +101,8 @@ impl MaterialVisitor for BodyForce<'_> {
     }
 }
 
-/// Errors against the manufactured solution: `BODY.error.l2` [m^2.5], `BODY.error.h1` (gradient part), each an integral norm.
+/// Errors against the manufactured solution: `BODY.error.l2` [m^2.5], `BODY.error.h1` (gradient part), each an integral
+/// norm.
 pub struct ErrorProbe {
     /// Index of the body.
     pub body: usize,
@@ -135,7 +138,7 @@ impl Probe for ErrorProbe {
     }
 }
 
-/// Visits the points of a rule that is exact for cubics: `visit(X, weight, shape values, shape gradients)`.
+/// Visits the points of a quadrature rule that is exact for cubics: `visit(X, weight, shape values, shape gradients)`.
 fn for_each_point(kind: CellKind, nodes: &[u32], rest: &[Vec3], visit: impl FnMut(Vec3, f64, &[f64], &[Vec3])) {
     match kind {
         CellKind::Tet4 => visit_cell::<Tet4, 4>(&tet_rule(), nodes, rest, visit),
@@ -175,7 +178,8 @@ fn tet_rule() -> [(Vec3, f64); 5] {
     ]
 }
 
-/// 4×4×4 Gauss points collapsed to the reference tetrahedron: exact for degree five, and positive, as a norm asks for.
+/// 4×4×4 Gauss points collapsed to the reference tetrahedron: exact for degree five, with positive weights, as a norm
+/// needs.
 fn fine_tet_rule() -> Vec<(Vec3, f64)> {
     let (near, far) = ((3.0 / 7.0 - 2.0 / 7.0 * 1.2f64.sqrt()).sqrt(), (3.0 / 7.0 + 2.0 / 7.0 * 1.2f64.sqrt()).sqrt());
     let (heavy, light) = ((18.0 + 30f64.sqrt()) / 72.0, (18.0 - 30f64.sqrt()) / 72.0);
@@ -194,7 +198,7 @@ fn fine_tet_rule() -> Vec<(Vec3, f64)> {
     rule
 }
 
-/// 3×3×3 Gauss points on [−1, 1]³.
+/// 3×3×3 Gauss points on \[−1, 1\]³.
 fn hex_rule() -> Vec<(Vec3, f64)> {
     let g = 0.6f64.sqrt();
     let line = [(-g, 5.0 / 9.0), (0.0, 8.0 / 9.0), (g, 5.0 / 9.0)];

@@ -23,10 +23,10 @@ pub enum ModalError {
     Eigen(#[from] EigenError),
 }
 
-/// The lowest natural frequencies of a model at rest, without contact between bodies [Hz]. Rigid bodies have no lumped mass matrix and must not be part of
-/// it.
+/// The lowest natural frequencies of a model at rest, without contact between bodies \[Hz\]. The model must not have
+/// rigid bodies, because they have no lumped mass matrix.
 ///
-/// Pinned components are made 1e12 times stiffer than the rest, which moves them far above all frequencies of interest.
+/// Pinned components become 1e12 times stiffer than the rest, which moves them far above all frequencies of interest.
 pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, ModalError> {
     let (state, control) = (model.initial_state(), model.initial_control());
     let plan = LinearizationPlan::new(model);
@@ -40,7 +40,7 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Moda
     let mut masses = vec![0.0; model.kinematics.unknown_count()];
     model.add_lumped_masses(&mut masses);
     let is_free = model.pins.is_empty();
-    // A free body has a singular K: shift by a small fraction of its stiffness per mass.
+    // A free body has a singular K, so shift it by a small fraction of its stiffness per mass.
     let mean_mass = masses.iter().sum::<f64>() / masses.len().max(1) as f64;
     let shift = if is_free { 1e-6 * largest / mean_mass } else { 0.0 };
     let params = EigenParams { count, shift, ..EigenParams::default() };
@@ -48,9 +48,9 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Moda
     Ok(modes.eigenvalues.iter().map(|w2| w2.max(0.0).sqrt() / std::f64::consts::TAU).collect())
 }
 
-/// Natural frequencies as constant probes: `frequency.1`, `frequency.2` … [Hz].
+/// Natural frequencies as constant probes: `frequency.1`, `frequency.2` … \[Hz\].
 pub struct FrequencyProbe {
-    /// Frequencies [Hz].
+    /// Frequencies \[Hz\].
     pub frequencies: Vec<f64>,
 }
 

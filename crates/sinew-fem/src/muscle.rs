@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use crate::control::{ChannelId, Control};
 
-/// Muscles that a body may have.
+/// Maximum number of muscles of a body.
 pub const MAX_MUSCLES: usize = 64;
 
 /// A group of fibers of a body.
@@ -12,11 +12,11 @@ pub const MAX_MUSCLES: usize = 64;
 pub struct Muscle {
     /// Name, unique in the body.
     pub name: String,
-    /// How active it is, from 0 to 1.
+    /// Channel of its activation, from 0 to 1.
     pub activation: ChannelId,
 }
 
-/// Activations of the muscles of a body, over the factor on its stiffness, which multiplies all that cells do.
+/// Activations of the muscles of a body, divided by its stiffness factor, because that multiplies all forces of cells.
 pub struct Activations([f64; MAX_MUSCLES]);
 
 impl Activations {
@@ -32,7 +32,7 @@ impl Activations {
         Self(values)
     }
 
-    /// Those of these muscles; activation is kept between 0 and 1.
+    /// Activations of these muscles, clamped to 0 to 1.
     pub(crate) fn of(muscles: &[Muscle], control: &Control, stiffness: f64) -> Self {
         let mut values = [0.0; MAX_MUSCLES];
         for (value, muscle) in values.iter_mut().zip(muscles) {

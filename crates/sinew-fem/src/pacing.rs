@@ -1,20 +1,20 @@
-//! How frames are cut into steps: evenly, by the error each step makes, or by what is stable.
+//! Step sizes of a frame: equal, by the error of each step, or by stability.
 //!
-//! A scheme of order p makes an error e ∝ h^{p+1} in a step, so the step that makes the error wanted, ε, is
+//! A step of a scheme of order p has an error e ∝ h^{p+1}, so the step with the tolerated error ε is
 //! $$h' = 0.9\,h\,(\epsilon/e)^{1/(p+1)},$$
-//! at most twice and at least a fifth of the last one [Hairer93]. A step whose error is larger than ε is taken back. Everything is a
-//! function of the state, so a run that is resumed takes the same steps.
+//! at most twice and at least a fifth of the last one \[Hairer93\]. A step with an error above ε is rolled back.
+//! Everything is a function of the state, so a resumed run takes the same steps.
 
-/// How a frame is cut into steps.
+/// How to divide a frame into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Substeps {
-    /// So many steps of equal length.
+    /// A number of steps of equal length.
     Fixed(usize),
     /// Steps whose estimated error stays below a tolerance.
     Adaptive(AdaptiveParams),
     /// Steps of a fraction of the stable length, for explicit solvers; others take one step.
     Stable {
-        /// The fraction, in (0, 1]: stiffness grows between estimates.
+        /// The fraction, in (0, 1], because stiffness may grow between estimates.
         safety: f64,
     },
 }
@@ -25,12 +25,13 @@ impl Default for Substeps {
     }
 }
 
-/// What adaptive steps aim at.
+/// Parameters of adaptive steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveParams {
-    /// Error of position allowed in one step, over the size of the largest body. The default of 1e-3 is about a pixel.
+    /// Maximum position error of one step, relative to the size of the largest body. The default of 1e-3 is about a
+    /// pixel.
     pub tolerance: f64,
-    /// Most steps of a frame on behalf of the error; steps of that length are accepted whatever their error.
+    /// Maximum number of steps of a frame due to errors; steps of that length are accepted with any error.
     pub most: usize,
 }
 
@@ -43,18 +44,18 @@ impl Default for AdaptiveParams {
 /// Steps between two estimates of the stable length.
 pub(crate) const STEPS_PER_ESTIMATE: usize = 16;
 
-/// Most explicit steps of a frame: more would not come back within hours.
+/// Maximum number of explicit steps of a frame: more would take hours.
 pub(crate) const MAX_EXPLICIT_STEPS: f64 = 1e6;
 
-/// The step that would make the error `wanted` after one of length `dt` made `error`.
+/// Length of the step with the error `wanted`, given that a step of length `dt` had `error`.
 pub(crate) fn next_step(dt: f64, error: f64, wanted: f64, order: i32) -> f64 {
     let ratio = if error > 0.0 { 0.9 * (wanted / error).powf(1.0 / f64::from(order + 1)) } else { 2.0 };
     dt * ratio.clamp(0.2, 2.0)
 }
 
-/// The next of equal steps of at most `longest` that end at `end`: the time it ends at.
+/// End time of the next of equal steps of at most `longest` that end at `end`.
 pub(crate) fn even_target(now: f64, end: f64, longest: f64) -> f64 {
-    // A hair over a whole number of steps is that number.
+    // Slightly more than a whole number of steps counts as that number.
     let steps = ((end - now) / longest - 1e-6).ceil();
     if steps <= 1.0 { end } else { now + (end - now) / steps }
 }
@@ -63,7 +64,7 @@ pub(crate) fn even_target(now: f64, end: f64, longest: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// e = c hᵖ⁺¹: one correction leads to 0.9 of the step that makes exactly the error wanted.
+    /// e = c hᵖ⁺¹: one correction leads to 0.9 of the step with exactly the tolerated error.
     #[test]
     fn the_next_step_makes_the_error_wanted() {
         for order in [1, 2] {

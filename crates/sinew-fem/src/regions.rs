@@ -1,7 +1,7 @@
-//! Flesh by region: how much of its volume each keeps, and which of its cells are inside out.
+//! Deformation of flesh by region: change of volume, and inverted cells.
 //!
-//! The volume of a cell is $\int \det F$, for a hexahedron exactly the mean of $J = \det F$ over its 2 × 2 × 2 Gauss points. None of what the solver looks at
-//! is used: a cell whose center is sound may be folded at a corner.
+//! The volume of a cell is $\int \det F$; for a hexahedron it is exactly the mean of $J = \det F$ over its 2 × 2 × 2
+//! Gauss points. This check is independent of the solver: a cell with a valid center may be folded at a corner.
 
 #![allow(non_snake_case)]
 
@@ -14,7 +14,7 @@ use sinew_math::{Mat3, Vec3};
 /// Cells per parallel piece.
 const PIECE: usize = 512;
 
-/// Corners of a hexahedron in its edges, in the order of [`CellKind::Hex8`].
+/// Corners of a hexahedron in coordinates of its edges, in the order of [`CellKind::Hex8`].
 const HEX_CORNERS: [[f64; 3]; 8] = [
     [0.0, 0.0, 0.0],
     [1.0, 0.0, 0.0],
@@ -26,7 +26,7 @@ const HEX_CORNERS: [[f64; 3]; 8] = [
     [0.0, 1.0, 1.0],
 ];
 
-/// Cells that belong together.
+/// A named group of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Its name.
@@ -35,25 +35,25 @@ pub struct Region {
     pub cells: Vec<u32>,
 }
 
-/// How a cell is deformed.
+/// Deformation of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellState {
-    /// Volume over that at rest.
+    /// Ratio of volume to rest volume.
     pub volume_ratio: f64,
-    /// Whether it is inside out at its center.
+    /// Whether it is inverted at its center.
     pub is_inverted: bool,
-    /// Whether it is inside out at a Gauss point.
+    /// Whether it is inverted at a Gauss point.
     pub is_folded: bool,
 }
 
-/// How the cells of a region are deformed, together.
+/// Deformation of a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RegionState {
-    /// Volume over that at rest, less one.
+    /// Ratio of volume to rest volume, minus one.
     pub volume_change: f64,
-    /// Cells that are inside out at their center.
+    /// Number of cells inverted at their center.
     pub inverted: usize,
-    /// Cells that are inside out at a Gauss point.
+    /// Number of cells inverted at a Gauss point.
     pub folded: usize,
 }
 
@@ -70,8 +70,9 @@ impl Region {
     }
 }
 
-/// Cells by the node set that most of their nodes belong to, of those sets that `is_region` accepts, in the order of names; for flesh of characters these are the
-/// joints. Cells none of whose nodes belongs to a set are in no region.
+/// Groups cells by the node set that most of their nodes belong to, out of the sets that `is_region` accepts, in the
+/// order of names. For flesh of characters these are the joints. Cells without a node in any of these sets are in no
+/// region.
 pub fn regions_of(mesh: &CellMesh, is_region: impl Fn(&str) -> bool) -> Vec<Region> {
     let sets: Vec<_> = mesh.node_sets().iter().filter(|(name, _)| is_region(name)).collect();
     let mut set_of = vec![usize::MAX; mesh.node_count()];
@@ -95,7 +96,7 @@ pub fn regions_of(mesh: &CellMesh, is_region: impl Fn(&str) -> bool) -> Vec<Regi
     regions
 }
 
-/// How each cell is deformed when its nodes are at `positions` [m]. Quadratic tetrahedra are looked at by their corners.
+/// Deformation of each cell with its nodes at `positions` \[m\]. Quadratic tetrahedra count by their corners.
 pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
     let points = HexPoints::new();
     let piece = |cells: Range<usize>| -> Vec<CellState> {
@@ -127,12 +128,13 @@ pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
     reduce_blocks(mesh.cell_count(), PIECE, piece, join).unwrap_or_default()
 }
 
-/// A cell without volume at rest has none to lose.
+/// Ratio of volumes; 1 for a cell without rest volume.
 fn ratio(now: f64, rest: f64) -> f64 {
     if rest == 0.0 { 1.0 } else { now / rest }
 }
 
-/// Gradients of the shape functions of a hexahedron in its edges: at its center, and at its Gauss points.
+/// Gradients of the shape functions of a hexahedron in coordinates of its edges: at its center, and at its Gauss
+/// points.
 struct HexPoints {
     center: [Vec3; 8],
     gauss: [[Vec3; 8]; 8],
@@ -158,7 +160,7 @@ impl HexPoints {
     }
 }
 
-/// Gradients of the trilinear functions at a place of the unit cube.
+/// Gradients of the trilinear functions at a point of the unit cube.
 fn gradients(place: [f64; 3]) -> [Vec3; 8] {
     HEX_CORNERS.map(|corner| {
         let value = |k: usize| if corner[k] > 0.5 { place[k] } else { 1.0 - place[k] };
@@ -198,7 +200,7 @@ mod tests {
         }
         let state = points.state(&cube(), &stretched);
         assert!((state.volume_ratio - 3.0).abs() < 1e-12 && !state.is_inverted && !state.is_folded);
-        // A corner pushed through the opposite one: its own Gauss point is inverted, the center is not.
+        // A corner pushed through the opposite one: its Gauss point is inverted, the center is not.
         let mut folded = cube();
         folded[6] = Vec3::splat(-0.02);
         assert!(jacobian(&points.gauss[6], &folded) < 0.0);
@@ -240,7 +242,8 @@ mod tests {
         assert!(regions_of(&mesh, |_| false).is_empty());
     }
 
-    /// x ↦ x + a for x > 2 stretches only the cells of the right half, which begins at the middle: volumes of regions say so.
+    /// x ↦ x + a for x > 2 stretches only the cells of the right half, which starts at the middle; volumes of regions
+    /// show this.
     #[test]
     fn volume_is_counted_by_region() {
         let mesh = bar();

@@ -1,11 +1,11 @@
-//! What a step tells: how hard it was, how exact it became, where the time went, or whom to blame.
+//! Report of a step: effort, accuracy and timing, or the reason of a failure.
 
 use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Mechanical energies of the whole model at one time [J].
+/// Mechanical energies of the whole model at one time \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energies {
     /// Strain energy of all cells.
@@ -16,7 +16,8 @@ pub struct Energies {
     pub gravity: f64,
     /// Penalty energy of contacts (friction stores none).
     pub contact: f64,
-    /// Energy of soft attachments, loads with a potential, tendons, fascia, the passive part of strands, and custom forces.
+    /// Energy of soft attachments, loads with a potential, tendons, fascia, the passive part of strands, and custom
+    /// forces.
     pub other: f64,
 }
 
@@ -38,9 +39,9 @@ pub struct StepTiming {
     pub linear_solve: Duration,
     /// V-cycles on lattices, a part of the linear solves.
     pub cycles: Duration,
-    /// Cells that these cycles went over, each as often as it was swept.
+    /// Number of cells swept in these cycles, counted once per sweep.
     pub cell_sweeps: f64,
-    /// Finding contacts.
+    /// Search for contacts.
     pub contact: Duration,
     /// The whole step.
     pub total: Duration,
@@ -61,15 +62,15 @@ impl std::ops::AddAssign for StepTiming {
 /// Result of one accepted step (of a frame with several substeps: their sum, with the worst residual).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Time at the end of the step [s].
+    /// Time at the end of the step \[s\].
     pub time: f64,
-    /// Number of substeps taken, retries not counted.
+    /// Number of substeps, without retries.
     pub substeps: usize,
     /// Number of times a step failed, was rolled back and halved.
     pub rollbacks: usize,
     /// Newton iterations.
     pub newton_iterations: usize,
-    /// Iterations of a few nodes alone, between those.
+    /// Local solves between them.
     pub local_solves: usize,
     /// Nonlinear multigrid cycles.
     pub nonlinear_cycles: usize,
@@ -79,21 +80,21 @@ pub struct StepReport {
     pub projections: usize,
     /// Line-search cuts.
     pub cuts: usize,
-    /// Norm of the residual at the end [N].
+    /// Norm of the residual at the end \[N\].
     pub residual: f64,
-    /// `residual` over its norm at the start of the step under the new boundary data.
+    /// `residual` relative to its norm at the start of the step under the new boundary data.
     pub relative_residual: f64,
-    /// Largest force that is left on an unknown, over the largest one when only what is prescribed had moved.
+    /// Largest remaining force on an unknown, relative to the largest after the motion of prescribed unknowns alone.
     pub largest_residual: f64,
-    /// Substeps that a budget of iterations ended before they converged.
+    /// Substeps that ended at the iteration budget before they converged.
     pub unconverged: usize,
-    /// Estimated error of position that the step made [m].
+    /// Estimated position error of the step \[m\].
     pub local_error: f64,
     /// Points in contact.
     pub contacts: usize,
     /// Energies at the end of the step.
     pub energies: Energies,
-    /// Where the time went.
+    /// Time spent in its parts.
     pub timing: StepTiming,
 }
 
@@ -119,7 +120,8 @@ impl StepReport {
         self.timing += next.timing;
     }
 
-    /// The largest residual that a step of a run has left, over the largest that a step began with. Where nothing moves a step begins with what the last one left, and says nothing by itself.
+    /// The largest residual that a step of a run leaves, relative to the largest that a step starts with. A step
+    /// without motion starts with what the last one left, so its own ratio has no meaning.
     pub fn worst_residual(steps: &[Self]) -> f64 {
         let finite =
             |values: &dyn Fn(&Self) -> f64| steps.iter().map(values).filter(|r| r.is_finite()).fold(0.0, f64::max);
@@ -133,21 +135,21 @@ impl fmt::Display for StepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "t={:.4} newton {}", self.time, self.newton_iterations)?;
         if self.local_solves > 0 {
-            write!(f, " mended {}", self.local_solves)?;
+            write!(f, " local {}", self.local_solves)?;
         }
         let (linear, residual) = (self.linear_iterations, self.relative_residual);
         write!(f, " linear {linear} |r| {residual:.1e} {:.1} ms", self.timing.total.as_secs_f64() * 1e3)
     }
 }
 
-/// The node and the cell where a failed step looked worst.
+/// The worst node and cell of a failed step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
     /// Name of the body.
     pub body: String,
     /// Node of that body with the largest residual (or a non-finite position).
     pub node: usize,
-    /// Rest position of the node [m].
+    /// Rest position of the node \[m\].
     pub rest_position: [f64; 3],
     /// Cell of that body at the node with the smallest volume ratio J.
     pub cell: usize,
@@ -162,112 +164,112 @@ impl fmt::Display for Blame {
         write!(f, "body \"{body}\", node {node} (rest position {x:.4}, {y:.4}, {z:.4} m), cell {cell} ")?;
         match volume_ratio.is_finite() {
             true => write!(f, "(volume ratio {volume_ratio:.3e})"),
-            false => f.write_str("(which has no volume any more)"),
+            false => f.write_str("(which has no volume left)"),
         }
     }
 }
 
-/// Why a step could not be taken. The state is what it was before the step.
+/// Why a step failed. The state is what it was before the step.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum StepError {
-    /// Newton used up its iterations.
+    /// Newton's method reached its maximum number of iterations.
     #[error(
         "no equilibrium after {iterations} Newton iterations (relative residual {relative_residual:.2e}) at t = {time:.4} s; worst at {blame}"
     )]
     NotConverged {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
-        /// Iterations done.
+        /// Number of iterations.
         iterations: usize,
         /// Residual reached.
         relative_residual: f64,
-        /// Where it was worst.
+        /// Worst node and cell.
         blame: Blame,
     },
-    /// A frame used up its iterations over many hard steps.
+    /// The hard steps of a frame exceeded its maximum number of iterations.
     #[error(
-        "a frame whose steps took {iterations} Newton iterations more than ordinary ones was given up at t = {time:.4} s; worst at {blame}\nhint: it may take forty times `max_newton`"
+        "the steps of a frame took {iterations} Newton iterations beyond ordinary ones and failed at t = {time:.4} s; worst at {blame}\nhint: the limit is forty times `max_newton`"
     )]
     Exhausted {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
         /// Iterations beyond ordinary ones.
         iterations: usize,
-        /// Where it was worst.
+        /// Worst node and cell.
         blame: Blame,
     },
     /// The line search could not lower the merit function.
     #[error("the solver stalled at relative residual {relative_residual:.2e} at t = {time:.4} s; worst at {blame}")]
     Stalled {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
         /// Residual reached.
         relative_residual: f64,
-        /// Where it was worst.
+        /// Worst node and cell.
         blame: Blame,
     },
     /// A force or position became infinite or not a number.
     #[error("positions or forces are no longer finite at t = {time:.4} s; worst at {blame}")]
     NotFinite {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
-        /// Where it was found.
+        /// Worst node and cell.
         blame: Blame,
     },
-    /// Pins or colliders that may not cross flesh have run into what does not give way.
+    /// Pins or colliders that must not cross flesh have run into an obstacle that does not give way.
     #[error(
-        "pins or colliders are blocked at t = {time:.4} s: what they would cross cannot give way; worst at {blame}\nhint: two surfaces with given motions must not meet; in penalty mode they may"
+        "pins or colliders are blocked at t = {time:.4} s: their obstacle cannot give way; worst at {blame}\nhint: two surfaces with prescribed motion must not meet; penalty mode allows it"
     )]
     Blocked {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
-        /// Where the forces are largest.
+        /// Node and cell with the largest forces.
         blame: Blame,
     },
     /// The linear system has no solution, for example a body that nothing holds in quasistatics.
     #[error(
-        "the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}\nhint: in quasistatics every body must be held, by pins, bindings or springs"
+        "the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}\nhint: in quasistatics, pins, bindings or springs must hold every body"
     )]
     Singular {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
-        /// What the linear solver said.
+        /// Failure of the linear solver.
         reason: String,
-        /// Where it was found.
+        /// Worst node and cell.
         blame: Blame,
     },
-    /// A control channel holds no finite number, or a factor that is not positive.
+    /// A control channel is not finite, or is a factor that is not positive.
     #[error("control channel \"{channel}\" is {value} at t = {time:.4} s")]
     Control {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
         /// Name of the channel.
         channel: String,
-        /// What it holds.
+        /// Its value.
         value: f64,
     },
-    /// Somebody asked to stop ([`Interrupt`](crate::Interrupt)).
+    /// An [`Interrupt`](crate::Interrupt) stopped the step.
     #[error("interrupted on the way to t = {time:.4} s")]
     Interrupted {
-        /// Time the step aimed at [s].
+        /// Target time of the step \[s\].
         time: f64,
     },
-    /// An explicit step longer than the flesh allows.
+    /// An explicit step beyond the stability limit.
     #[error(
-        "an explicit step of {step:.3e} s is too long at t = {time:.4} s: the flesh needs steps of at most {stable:.3e} s\nhint: leave `substeps` out, and as many steps are taken as are needed"
+        "an explicit step of {step:.3e} s is too long at t = {time:.4} s: the flesh needs steps of at most {stable:.3e} s\nhint: without `substeps`, the solver takes as many steps as it needs"
     )]
     Unstable {
-        /// Time at the start of the step [s].
+        /// Time at the start of the step \[s\].
         time: f64,
-        /// Length of the step [s].
+        /// Length of the step \[s\].
         step: f64,
-        /// Longest stable step [s].
+        /// Longest stable step \[s\].
         stable: f64,
     },
 }
 
 impl StepError {
-    /// The node and cell to look at; `None` where the mistake is not in the flesh.
+    /// Worst node and cell; `None` where the cause is not in the flesh.
     pub fn blame(&self) -> Option<&Blame> {
         match self {
             StepError::NotConverged { blame, .. }
@@ -280,7 +282,7 @@ impl StepError {
         }
     }
 
-    /// Whether shorter steps are of no use.
+    /// Whether shorter steps do not help.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, StepError::Control { .. } | StepError::Exhausted { .. } | StepError::Interrupted { .. })
     }
@@ -298,7 +300,7 @@ mod tests {
         assert!((StepReport::worst_residual(&moved) - 5e-4).abs() < 1e-12);
         let held = [moved[0], moved[1], step(2e-3, 0.7), step(0.0, 0.0), step(f64::NAN, f64::NAN)];
         assert_eq!(StepReport::worst_residual(&held), StepReport::worst_residual(&moved));
-        // One that got nowhere is seen.
+        // A step without progress shows up.
         assert!(StepReport::worst_residual(&[moved[0], step(4.0, 0.9)]) > 0.5);
         assert_eq!(StepReport::worst_residual(&[]), 0.0);
     }

@@ -26,14 +26,14 @@ use crate::state::State;
 
 /// Moves control channels in time.
 pub trait Driver: Send {
-    /// Writes the values at `time` [s].
+    /// Writes the values at `time` \[s\].
     fn apply(&self, time: f64, control: &mut Control);
 }
 
-/// How frames are cut into steps.
+/// How frames are divided into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameParams {
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub frame_rate: f64,
     /// Steps of a frame.
     pub substeps: Substeps,
@@ -47,7 +47,7 @@ impl Default for FrameParams {
     }
 }
 
-/// Points from which frames are computed on a thread of the pool.
+/// Number of points from which frames are computed on a thread of the pool.
 const POOLED_POINTS: usize = 500;
 
 /// Everything that runs.
@@ -59,30 +59,30 @@ pub struct Simulation {
     drivers: Vec<Box<dyn Driver>>,
     probes: Vec<Box<dyn Probe>>,
     probe_names: Vec<String>,
-    /// What was read off the current frame, once somebody has asked; and memory for the next.
+    /// Output of the current frame, computed on first use; and memory for the next.
     observed: OnceCell<Box<Observed>>,
     spare: Cell<Option<Box<Observed>>>,
     /// Commands at both ends of a step that is cut into increments.
     increments: (Vec<f64>, Vec<f64>),
-    /// Commands of what flesh follows, within such a step.
+    /// Commands of the drivers within such a step.
     leader_values: Vec<f64>,
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
     held: Vec<(ChannelId, f64)>,
     backup: State,
-    /// The state before a step that may be taken back for its error.
+    /// The state before a step that may be rolled back because of its error.
     step_backup: State,
-    /// Size of the largest body at rest [m].
+    /// Size of the largest body at rest \[m\].
     size: f64,
-    /// Asked between steps.
+    /// Polled between steps.
     interrupt: Interrupt,
-    /// What was mended or deserves attention while the scene was compiled.
+    /// Notes from compiling the scene: repairs, and anything that deserves attention.
     pub notes: Vec<String>,
 }
 
 impl Simulation {
-    /// A simulation at time zero with the standard probes and those in `probes`.
+    /// Creates a simulation at time zero, with the standard probes and those in `probes`.
     pub fn new(
         mut model: Model,
         solver: Box<dyn Solver>,
@@ -176,8 +176,8 @@ impl Simulation {
             && state.history.accelerations.len() == own.history.accelerations.len()
     }
 
-    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. The lists of the old state are written over, not
-    /// exchanged: who looks at them sees the new state.
+    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. Overwrites the
+    /// lists of the old state in place, so existing views of them show the new state.
     ///
     /// # Panics
     /// When the state has another number of points: see [`Simulation::accepts`].
@@ -190,8 +190,8 @@ impl Simulation {
         self.forget_observed();
     }
 
-    /// Begins anew, at the time of `state` and with its positions and velocities: what earlier steps left behind is forgotten. Points that are bound to
-    /// others go where those carry them.
+    /// Restarts at the time of `state` with its positions and velocities, and discards the history of earlier steps.
+    /// Bound points move with the points that carry them.
     ///
     /// # Panics
     /// When the state has another number of points.
@@ -227,7 +227,7 @@ impl Simulation {
         &self.control
     }
 
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub fn time(&self) -> f64 {
         self.state.time
     }
@@ -237,7 +237,7 @@ impl Simulation {
         self.frame_index
     }
 
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub fn frame_rate(&self) -> f64 {
         self.params.frame_rate
     }
@@ -257,7 +257,8 @@ impl Simulation {
         self.probe_names.iter().position(|n| n == name).map(|i| self.observed().values[i])
     }
 
-    /// Closed-form derivatives of a probe, by its index, by all that it reads at the current frame; `None` where it has none.
+    /// Closed-form derivatives of the probe with this index by everything it reads at the current frame; `None` where
+    /// there are none.
     pub(crate) fn probe_gradient(&self, index: usize) -> Option<ProbeGradient> {
         let Self { model, state, control, report, .. } = self;
         let Observed { summaries, contacts, .. } = self.observed();
@@ -267,7 +268,7 @@ impl Simulation {
         probe.add_gradient(&ctx, index, &mut out).then_some(out)
     }
 
-    /// Value of a probe, by its index, at another state under other commands.
+    /// Value of the probe with this index at another state under other commands.
     pub(crate) fn probe_at(&self, index: usize, state: &State, control: &Control) -> f64 {
         let report = StepReport { energies: self.model.energies(state, control), ..self.report };
         let mut observed = Observed::default();
@@ -293,9 +294,9 @@ impl Simulation {
         let (Command::SetChannel { channel, .. } | Command::ReleaseChannel { channel }) = command;
         let id =
             self.control.table().find(channel).ok_or_else(|| ControlError::UnknownChannel { name: channel.clone() })?;
-        // Probes are of the commands that led to this frame.
+        // Probes belong to the commands that led to this frame.
         self.observed();
-        // A refused value changes nothing, not even what was held before.
+        // An invalid value changes nothing, not even what was held before.
         if let Command::SetChannel { value, .. } = command {
             self.control.set_by_name(channel, *value)?;
         }
@@ -303,7 +304,7 @@ impl Simulation {
         match command {
             Command::SetChannel { value, .. } => self.held.push((id, *value)),
             Command::ReleaseChannel { .. } => {
-                // Where no track moves it, nothing else would.
+                // Without a track, nothing else would reset it.
                 self.control.reset(id);
                 self.drive(self.state.time);
             }
@@ -311,13 +312,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// Whom to ask, between the iterations of a frame that is being computed, whether to go on.
+    /// Sets the interrupt, polled between the iterations of a frame.
     pub fn set_interrupt(&mut self, interrupt: Interrupt) {
         self.solver.set_interrupt(interrupt.clone());
         self.interrupt = interrupt;
     }
 
-    /// Number of points from which a frame is computed on a thread of the pool, not on that of the caller.
+    /// Number of points from which a frame is computed on a thread of the pool instead of the calling thread.
     pub const POOLED_POINTS: usize = POOLED_POINTS;
 
     /// Computes the next frame. On error the simulation is at the last frame, unchanged.

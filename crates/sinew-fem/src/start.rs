@@ -1,12 +1,12 @@
-//! Starts far from rest: bodies scrambled, collapsed or turned inside out, to show that the solver finds its way back.
+//! Initial shapes far from rest: scrambled, collapsed or inverted bodies, to test that the solver recovers.
 
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 
-/// What a body looks like before the first step.
+/// Shape of a body before the first step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// Every node at a random place in the bounding box of the body, made `scale` times larger about its center.
+    /// Every node at a random position in the bounding box of the body, scaled by `scale` about its center.
     Random {
         /// Factor on the box.
         scale: f64,
@@ -15,12 +15,12 @@ pub enum Start {
     Point,
     /// Flattened along the thinnest axis of the bounding box.
     Plane,
-    /// Reflected along the thinnest axis of the bounding box: every cell is inside out.
+    /// Reflected along the thinnest axis of the bounding box: every cell is inverted.
     Mirror,
 }
 
-/// Places of the nodes of `mesh` at such a start. Collapsed and mirrored ones get random shifts of up to `noise` mean cell sizes along each
-/// axis, because an exactly flat body is in balance.
+/// Positions of the nodes of `mesh` in this shape. Collapsed and mirrored shapes get random shifts of up to `noise`
+/// mean cell sizes along each axis, because an exactly flat body is in equilibrium.
 pub fn scrambled(mesh: &CellMesh, start: Start, noise: f64, seed: u64) -> Vec<Vec3> {
     let bounds = mesh.bounds();
     let (center, half) = (bounds.center(), bounds.size() * 0.5);
@@ -44,7 +44,7 @@ pub fn scrambled(mesh: &CellMesh, start: Start, noise: f64, seed: u64) -> Vec<Ve
         .collect()
 }
 
-/// SplitMix64 [Steele14]: the same numbers on every machine.
+/// SplitMix64 \[Steele14\]: the same numbers on every machine.
 struct Random(u64);
 
 impl Random {

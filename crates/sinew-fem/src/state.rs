@@ -8,23 +8,24 @@ use crate::kinematics::Unknowns;
 /// Everything a step reads and writes; a copy of it is a checkpoint.
 #[derive(Debug, Default, PartialEq)]
 pub struct State {
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
     /// Values of the unknowns.
     pub unknowns: Unknowns,
-    /// Positions of all points, x(q) [m].
+    /// Positions of all points, x(q) \[m\].
     pub positions: Vec<Vec3>,
-    /// Velocities of all points [m/s].
+    /// Velocities of all points \[m/s\].
     pub velocities: Vec<Vec3>,
-    /// Gradient of the step's merit function with respect to each node that is an unknown, zero where in balance: on pinned nodes the
-    /// force of the pin on the body, with what bound points pass on [N]. On points of a rigid body what they pass on to it: their sum
-    /// is the force that drives the body. Zero on points bound to flesh.
+    /// Gradient of the step's merit function with respect to each node that is an unknown, zero in equilibrium \[N\].
+    /// On pinned nodes it is the force of the pin on the body, including forces from bound points. On points of a rigid
+    /// body it is the force they pass on to it; their sum is the force that drives the body. Zero on points bound to
+    /// flesh.
     pub reactions: Vec<Vec3>,
-    /// What forces and solver remember from earlier steps.
+    /// History of earlier steps, for forces and solver.
     pub history: History,
 }
 
-/// By hand, because the derived `clone_from` would allocate in every step.
+/// Written by hand, because the derived `clone_from` would allocate in every step.
 impl Clone for State {
     fn clone(&self) -> Self {
         let mut copy = Self::default();
@@ -43,45 +44,48 @@ impl Clone for State {
     }
 }
 
-/// Memory of earlier accepted steps.
+/// History of earlier accepted steps.
 #[derive(Debug, Default, PartialEq)]
 pub struct History {
-    /// Last step's change of the unknowns, per second: extrapolates the next guess [m/s].
+    /// Last step's change of the unknowns, per second: extrapolates the next guess \[m/s\].
     pub rates: Vec<Vec3>,
     /// The rates of the step before, when there was one of the same length.
     pub previous_rates: Vec<Vec3>,
     /// Number of accepted steps that `rates` and `previous_rates` describe (0, 1 or 2).
     pub depth: usize,
-    /// Length of the last accepted step [s].
+    /// Length of the last accepted step \[s\].
     pub last_dt: f64,
     /// Poses of the colliders at the time of the state.
     pub collider_poses: Vec<Pose>,
-    /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it is at rest.
+    /// Residual that rounding of the positions could cause at the end of the last step \[N\]; a step that starts below
+    /// it is at rest.
     pub rounding: f64,
-    /// Largest eigenvalues of the levels of lattices, as their smoothers take them; empty without lattices.
+    /// Largest eigenvalues of the levels of lattices, for their smoothers; empty without lattices.
     pub spectra: Vec<f64>,
-    /// Positions one step earlier, for schemes over two steps; empty for others [m].
+    /// Positions one step earlier \[m\], for schemes over two steps; empty for others.
     pub previous_positions: Vec<Vec3>,
-    /// Velocities one step earlier, as `previous_positions` [m/s].
+    /// Velocities one step earlier \[m/s\], like `previous_positions`.
     pub previous_velocities: Vec<Vec3>,
-    /// Accelerations of all points, for schemes that continue them; empty for others [m/s²].
+    /// Accelerations of all points \[m/s²\], for schemes that need them; empty for others.
     pub accelerations: Vec<Vec3>,
-    /// Length that the error of the last step allows the next one; 0 when nothing is known [s].
+    /// Step length that the error of the last step allows \[s\]; 0 if unknown.
     pub next_dt: f64,
-    /// Work done so far on the flesh from outside and by damping.
+    /// Work done so far on the flesh, from outside and by damping.
     pub work: Work,
-    /// Triangle of the collision surface that each of its vertices was last led out of, `u32::MAX` for none; empty without penalty contact between bodies.
+    /// Last exit triangle of each vertex of the collision surface, `u32::MAX` for none; empty without penalty contact
+    /// between bodies.
     pub contact_exits: Vec<u32>,
-    /// How deep each vertex was pushed from at the end of the last step [m]; like `contact_exits`.
+    /// Depth of each vertex at the end of the last step \[m\]; like `contact_exits`.
     pub contact_depths: Vec<f64>,
-    /// What contacts remember, sorted by their keys; empty after explicit steps.
+    /// History of contacts, sorted by key; empty after explicit steps.
     pub contact_memory: Vec<ContactMemory>,
-    /// Speed at which the two of each pair with a restitution met [m/s], 0 for those that do not touch: pairs of the collision surface, then contacts with
-    /// colliders. Empty without restitution.
+    /// Impact speed of each pair with restitution \[m/s\], 0 for pairs that do not touch: pairs of the collision
+    /// surface, then contacts with colliders. Empty without restitution.
     pub meeting_speeds: Vec<f64>,
-    /// Activation of every muscle, body after body, then of every strand, at the time of the state.
+    /// Activation of every muscle, body by body, then of every strand, at the time of the state.
     pub activations: Vec<f64>,
-    /// Positions at the start of the last step, where the force of fibers depends on their speed; empty elsewhere [m].
+    /// Positions at the start of the last step \[m\], where the force of fibers depends on their speed; empty
+    /// elsewhere.
     pub fiber_start: Vec<Vec3>,
 }
 
@@ -97,19 +101,20 @@ pub struct ContactMemory {
 /// Work over all accepted steps [J].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Done by pins: force times path, by the mean of the forces at both ends of each step.
+    /// Work of pins: force times path, with the mean of the forces at both ends of each step.
     pub pins: f64,
-    /// Taken by mass, stiffness and tissue damping, not negative.
+    /// Energy lost to mass, stiffness and tissue damping, not negative.
     pub damping: f64,
-    /// Energy of the initial state, not a work: what the others are added to.
+    /// Energy of the initial state; not a work, but the base of the balance.
     pub start: f64,
-    /// Done by active muscle fibers and force generators: tension times shortening, by the mean of the active tensions at both ends of each step.
+    /// Work of active muscle fibers and force generators: tension times shortening, with the mean of the active
+    /// tensions at both ends of each step.
     pub muscles: f64,
 }
 
 impl Work {
-    /// What is neither stored nor taken by damping of all that was put in, when the energy is now `total` [J]: numerical dissipation of the time integration, friction, and the
-    /// work of loads without a potential.
+    /// Energy that is neither stored nor lost to damping when the current energy is `total` [J]: numerical dissipation
+    /// of the time integration, friction, and the work of loads without a potential.
     pub fn lost(&self, total: f64) -> f64 {
         self.start + self.pins + self.muscles - self.damping - total
     }
@@ -168,7 +173,7 @@ impl Clone for History {
         self.work = *work;
         self.contact_exits.clone_from(contact_exits);
         self.contact_depths.clone_from(contact_depths);
-        // With the room that the source has: it grows at a frame where more points touch.
+        // Reserve the capacity of the source, which grows at a frame with more contacts.
         self.contact_memory.clear();
         self.contact_memory.reserve(contact_memory.capacity());
         self.contact_memory.extend_from_slice(contact_memory);

@@ -1,5 +1,5 @@
-//! An independent look at surfaces that should not cross: exact predicates and winding numbers over the whole deformed surfaces, none of what the
-//! solver itself looks at.
+//! An independent check for surfaces that should not cross: exact predicates and winding numbers over the whole
+//! deformed surfaces, with no data of the solver.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,37 +17,38 @@ use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
 use crate::state::State;
 
-/// Pairs of triangles that are counted before the count ends.
+/// Maximum number of crossing pairs of triangles to count.
 const MAX_CROSSINGS: usize = 100_000;
 /// Triangles per parallel piece.
 const PIECE: usize = 256;
-/// How far off its surface a point is looked at to see whether it is inside of another fold, in mean edges: on the surface itself winding numbers jump.
+/// Distance of a test point from its own surface, in mean edges, when testing whether it is inside another fold. On the
+/// surface itself winding numbers jump.
 const LIFT: f64 = 1e-3;
-/// Triangles whose corners lie within so many mean edges of a point at rest are its own surroundings.
+/// Triangles whose corners are within this many mean edges of a point at rest belong to its neighborhood.
 const SURROUNDINGS: f64 = 3.0;
 
-/// Crossings and penetration of all surfaces that have a rule.
+/// Crossings and penetration of all surfaces with a contact rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SurfaceCheck {
     /// Pairs of triangles that cross.
     pub crossings: usize,
-    /// Deepest point of a surface inside of another, or of another fold of itself [m].
+    /// Maximum depth of a surface inside another, or inside another fold of itself \[m\].
     pub penetration: f64,
 }
 
 impl SurfaceCheck {
-    /// Looks at a state.
+    /// Checks a state.
     pub fn of(model: &Model, state: &State) -> Self {
         Self::at(model, &SurfacePlaces::of_state(model, state))
     }
 
-    /// Looks at surfaces that are anywhere.
+    /// Checks surfaces at given positions.
     pub fn at(model: &Model, places: &SurfacePlaces) -> Self {
         Self { crossings: places.crossings(model), penetration: penetration(model, places) }
     }
 }
 
-/// Where everything is that can be checked.
+/// Positions of all surfaces to check.
 #[derive(Clone, Debug)]
 pub struct SurfacePlaces {
     vertices: Vec<Vec3>,
@@ -55,12 +56,12 @@ pub struct SurfacePlaces {
 }
 
 impl SurfacePlaces {
-    /// In a state.
+    /// Positions in a state.
     pub fn of_state(model: &Model, state: &State) -> Self {
         Self::new(model, &state.positions, state.history.collider_poses.clone())
     }
 
-    /// In a frame of a run, which may be one that was recorded; `None` where the frame has no shapes.
+    /// Positions in a frame of a run, possibly a recorded one; `None` where the frame has no shapes.
     pub fn of_frame(model: &Model, frame: &Frame<'_>) -> Option<Self> {
         let poses = |is_dynamic: bool| frame.shapes.iter().filter(move |s| s.is_dynamic == is_dynamic).map(|s| s.pose);
         let collider_poses: Vec<Pose> = poses(false).collect();
@@ -95,7 +96,7 @@ impl SurfacePlaces {
         Self { vertices, collider_poses }
     }
 
-    /// Moves the surface of a body to other places [m]; whether there is such a surface.
+    /// Moves the surface of a body to other positions \[m\]; returns whether there is such a surface.
     pub fn move_body(&mut self, model: &Model, body: usize, places: &[Vec3]) -> bool {
         let group = model.surfaces.groups.iter().find(|group| group.party == Party::Body(body));
         let vertices = group.and_then(|group| self.vertices.get_mut(group.vertices.clone()));
@@ -104,7 +105,7 @@ impl SurfacePlaces {
         true
     }
 
-    /// Pairs of triangles that cross: much sooner known than how deep.
+    /// Number of pairs of triangles that cross; much faster than the depth.
     pub fn crossings(&self, model: &Model) -> usize {
         crossing_triangles(&model.surfaces, &self.vertices).len()
     }
@@ -118,22 +119,22 @@ fn crossing_triangles(contact: &ContactModel, y: &[Vec3]) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// Two who start inside each other.
+/// Two bodies that overlap at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartOverlap {
     /// Their names; twice the same for a body that overlaps itself.
     pub names: [String; 2],
-    /// How they are kept apart.
+    /// Contact mode of the pair.
     pub mode: ContactMode,
     /// Pairs of triangles that cross.
     pub crossings: usize,
-    /// The deepest point found [m], and where it is.
+    /// Maximum depth found \[m\].
     pub depth: f64,
-    /// Place of the deepest point, or of a crossing [m].
+    /// Position of the deepest point, or of a crossing \[m\].
     pub place: [f64; 3],
 }
 
-/// Who overlaps in a state. Barriers also need a distance, which touching surfaces do not have.
+/// Finds overlapping bodies in a state. Barriers also need a positive distance, which touching surfaces do not have.
 pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
     let contact = &model.surfaces;
     let places = SurfacePlaces::of_state(model, state);
@@ -167,7 +168,8 @@ fn penetration(model: &Model, places: &SurfacePlaces) -> f64 {
     deepest
 }
 
-/// Calls `visit(g, h, place, depth)` for samples of the surface of group g that are inside of group h, in the order of the triangles.
+/// Calls `visit(g, h, place, depth)` for samples of the surface of group g inside group h, in the order of the
+/// triangles.
 fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(usize, usize, Vec3, f64)) {
     let (contact, y) = (&model.surfaces, &places.vertices);
     let boxes: Vec<Aabb> = contact.groups.iter().map(|group| Aabb::from_points(&y[group.vertices.clone()])).collect();
@@ -187,7 +189,7 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
             if !boxes[g].overlaps(&bounds) {
                 continue;
             }
-            // Lifted off an edge of its own surface a point may get into the other side of a crease.
+            // A point lifted off an edge of its own surface may end up on the other side of a crease.
             let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
             let depth_of = &|triangle: &[u32; 3], weights: &[f64; 3]| {
                 let at = |places: &[Vec3]| {
@@ -244,11 +246,11 @@ const SAMPLES: [[f64; 3]; 7] = [
     [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0],
 ];
 
-/// Points well inside of a triangle.
+/// Points well inside a triangle.
 const INNER_SAMPLES: [[f64; 3]; 4] =
     [[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]];
 
-/// Distance from `place` to the surface of its own group, one triangle after the other: its surroundings at `rest` do not count.
+/// Distance from `place` to the surface of its own group by brute force; the neighborhood of `rest` does not count.
 fn distance(contact: &ContactModel, group: usize, y: &[Vec3], place: Vec3, rest: Vec3) -> f64 {
     let Some(group) = contact.groups.get(group) else { return 0.0 };
     let mut nearest = f64::INFINITY;
@@ -264,7 +266,7 @@ fn distance(contact: &ContactModel, group: usize, y: &[Vec3], place: Vec3, rest:
     if nearest.is_finite() { nearest } else { 0.0 }
 }
 
-/// `check.crossings` and `check.penetration` of every frame.
+/// Probe of `check.crossings` and `check.penetration` in every frame.
 pub struct CheckProbe;
 
 impl Probe for CheckProbe {

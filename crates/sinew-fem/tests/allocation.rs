@@ -1,5 +1,5 @@
-//! No step allocates after the first while contacts do not grow: a counting allocator watches. Alone in its program, because it counts
-//! everything that happens.
+//! No step allocates after the first while the number of contacts does not grow; a counting allocator checks this. The
+//! test has a program of its own, because the allocator counts everything.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,22 +25,22 @@ struct Counting;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system allocator with the arguments it was given; counting touches no memory of the caller.
+// SAFETY: every call forwards its arguments to the system allocator; counting touches no memory of the caller.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `realloc`.
+        // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -67,7 +67,8 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
     }
 }
 
-/// A pinned beam pressed onto a floor, a box bound to it and sprung to a ball: every kind of block and force.
+/// A pinned beam pressed onto a floor, and a box bound to it and attached by springs to a ball: every kind of block and
+/// force.
 fn model() -> Model {
     let beam = box_tets(Vec3::new(0.6, 0.1, 0.1), [12, 4, 4], TetPattern::Kuhn).unwrap();
     let cube = box_hexes(Vec3::splat(0.1), [2, 2, 2]).unwrap().mapped(|x| x + Vec3::new(0.3, 0.09, 0.0)).unwrap().0;
@@ -168,7 +169,7 @@ fn steps_after_the_first_do_not_allocate() {
                     let count = allocations(|| {
                         contacts = solver.step(&model, &mut state, &control, 1e-2).unwrap().contacts;
                     });
-                    // Contacts found in this step were met inside the last one.
+                    // Contacts at the start of this step appeared during the last one.
                     let has_grown = contacts > most;
                     most = most.max(contacts);
                     assert!(step == 0 || has_grown || count == 0, "{threads} threads, {linear:?}, {step}: {count}");
@@ -194,7 +195,7 @@ fn steps_after_the_first_do_not_allocate() {
     }
 }
 
-/// A bar on a lattice, held at one end, sinks.
+/// A bar on a lattice, held at one end, sags.
 fn check_lattice_frames() {
     let lattice = HexLattice::dense(Vec3::zero(), 0.02, [16, 4, 4]).unwrap();
     let mesh = lattice.to_mesh().unwrap();
@@ -219,7 +220,7 @@ fn check_lattice_frames() {
     assert_eq!(count, 0, "on a lattice");
 }
 
-/// Called by the one test of this program: two at once would count each other.
+/// The only test of this program calls this: two tests in parallel would count each other.
 fn check_explicit_frames() {
     let mut builder = ModelBuilder::new();
     builder.gravity(Vec3::new(0.0, -9.81, 0.0));

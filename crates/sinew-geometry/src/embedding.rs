@@ -1,6 +1,8 @@
 //! Points bound to cells: surfaces, markers and attachments that follow a volume mesh.
 //!
-//! $$x_p = \sum_i w_{pi}\, x_i, \qquad f_i = \sum_p w_{pi}\, f_p, \qquad \sum_i w_{pi} = 1$$
+//! ```math
+//! x_p = \sum_i w_{pi}\, x_i, \qquad f_i = \sum_p w_{pi}\, f_p, \qquad \sum_i w_{pi} = 1
+//! ```
 //!
 //! Positions are interpolated by the weights, forces are transferred by their transpose. So power is equal on both
 //! sides, and total force and momentum are conserved.
@@ -311,8 +313,10 @@ impl<'a> Locator<'a> {
     /// Weights at p by linearizing the cell's map at a boundary point ξ*, for points p without local coordinates or
     /// with distant ones:
     ///
-    /// $$w = N(\xi^*) + \frac{\partial N}{\partial \xi}(\xi^*)\, J^{-1} (p - x(\xi^*)), \qquad
-    /// J = \frac{\partial x}{\partial \xi}(\xi^*)$$
+    /// ```math
+    /// w = N(\xi^*) + \frac{\partial N}{\partial \xi}(\xi^*)\, J^{-1} (p - x(\xi^*)), \qquad
+    ///    J = \frac{\partial x}{\partial \xi}(\xi^*)
+    /// ```
     ///
     /// They sum to one, reproduce p and all affine functions, and grow linearly with the distance. The boundary point
     /// is given by weights on the corners of a boundary triangle; ξ* is the same mean of their local coordinates.

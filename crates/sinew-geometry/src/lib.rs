@@ -10,6 +10,23 @@
 //! - [`proximity`]: closest points, safe motion and contact candidates of moving triangles
 //! - [`shape`]: planes, spheres, capsules and cuboids by signed distance
 //! - [`region`]: selects nodes of a mesh by name or shape
+//!
+//! Start with [`CellMesh`], [`TriMesh`] and [`Embedding`].
+//!
+//! ```
+//! use sinew_geometry::Embedding;
+//! use sinew_geometry::procedural::{TetPattern, box_tets};
+//! use sinew_math::Vec3;
+//!
+//! let mesh = box_tets(Vec3::new(0.2, 0.1, 0.1), [4, 2, 2], TetPattern::Kuhn)?;
+//! assert_eq!(mesh.cell_count(), 6 * 4 * 2 * 2);
+//! assert!((mesh.volume() - 0.002).abs() < 1e-12);
+//! let point = Embedding::bind(&mesh, &[Vec3::new(0.11, 0.03, 0.02)])?;
+//! let mut position = [Vec3::zero()];
+//! point.positions(mesh.positions(), &mut position);
+//! assert!((position[0] - Vec3::new(0.11, 0.03, 0.02)).norm() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bvh;
 mod predicates;

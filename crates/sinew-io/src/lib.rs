@@ -4,6 +4,17 @@
 //! a small multiple of the file size: they trust a count only after finding the bytes it promises. The content of a
 //! file becomes [`MeshData`]; [`volume`] and [`surface`] select what is simulated.
 //!
+//! Start with [`load`], [`save`] and [`MeshData`]; [`load_rig`] reads characters.
+//!
+//! ```
+//! use sinew_io::{Format, NoCompanions, decode};
+//!
+//! let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+//! let mesh = decode(text.as_bytes(), Format::Obj, "obj", &NoCompanions)?;
+//! assert_eq!((mesh.points.len(), mesh.cell_count()), (3, 1));
+//! # Ok::<(), sinew_io::ReadError>(())
+//! ```
+//!
 //! To add a format: a file here with `read(&[u8], …)` and `write(&MeshData, …)`, a row in [`mod@format`], a line in
 //! [`decode`] and [`encode`], real files in `tests/corpus`, and a target in `fuzz/`.
 

@@ -36,7 +36,7 @@ pub fn require(needed: u64) -> Result<(), MemoryShort> {
     }
 }
 
-/// Memory that is free [bytes], where the system tells it.
+/// Memory that is free \[bytes\], where the system tells it.
 pub fn free() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let machine = read("/proc/meminfo").and_then(|text| kilobytes(&text, "MemAvailable:"));

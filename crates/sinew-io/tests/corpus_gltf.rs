@@ -104,7 +104,7 @@ fn sparse_accessors_correct_single_elements() {
 }
 
 #[test]
-fn quantised_positions_and_normals_are_spread_to_their_range() {
+fn quantized_positions_and_normals_are_spread_to_their_range() {
     let mesh = corpus("hand-quantized.glb");
     assert_solid(&mesh, "fine", 1.0, [0.0; 3]);
     assert_solid(&mesh, "coarse", 8.0, [4.1, 1.1, 1.1]);

@@ -262,8 +262,8 @@ fn tetgen_files_hold_the_box_and_the_cube() {
     let x: Vec<f64> = mesh.points.iter().map(|point| point.x).collect();
     assert_eq!(mesh.point_field("attribute-1").unwrap().values, x);
     let volume = mesh.into_volume(&VolumeOptions::default()).unwrap().mesh;
-    let labelled = |label: u32| volume.cell_labels().iter().filter(|&&l| l == label).count();
-    assert_eq!((labelled(11), labelled(12)), (24, 24));
+    let labeled = |label: u32| volume.cell_labels().iter().filter(|&&l| l == label).count();
+    assert_eq!((labeled(11), labeled(12)), (24, 24));
     assert!((volume.volume() - 2.0).abs() < 1e-12);
     // Six faces of the cube, each with a marker and two triangles.
     let cube = read("tetgen/tetgen-order1.node").into_volume(&VolumeOptions::default()).unwrap().mesh;

@@ -17,9 +17,11 @@ use crate::level::materials_of;
 use crate::volume::VolumeLaw;
 
 /// The elastic energy of a lattice,
-/// $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]$$
+/// ```math
+/// E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]
+/// ```
 /// with F at the center of each cell, plus the energy of the bilinear and trilinear modes. [`VolumeLaw`] may replace
-/// the second term by $\lambda\, w(\det F)$.
+/// the second term by $`\lambda\, w(\det F)`$.
 #[derive(Debug)]
 pub struct LatticeElastic {
     layout: Layout,
@@ -77,7 +79,7 @@ impl LatticeElastic {
     }
 
     /// Adds an inversion barrier for cells of the same lattice. Requires [`VolumeLaw::Determinant`]; see
-    /// [`MultigridParams::corners`](crate::MultigridParams::corners).
+    /// [`MultigridParams::inversion_barrier`](crate::MultigridParams::inversion_barrier).
     #[must_use]
     pub fn with_inversion_barrier(self, lattice: &HexLattice) -> Self {
         Self { bend_limits: bend_limits(lattice, &self.layout), ..self }

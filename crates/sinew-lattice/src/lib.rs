@@ -2,6 +2,9 @@
 //!
 //! One-point quadrature with a stabilizing Laplacian needs one rotation per cell \[McAdams11\]. A smoother sweep is a
 //! single pass over the state of the cells; [`Layout`] defines where that state is stored.
+//!
+//! Start with [`LatticeElastic`] (energy and forces) and [`Multigrid`] (linear systems; [`Multigrid::linearize`], then
+//! [`Multigrid::solve`] or [`Multigrid::precondition`]). [`Fibers`] adds muscle.
 
 // Indices into rows of lanes are clearer than iterators here.
 #![allow(clippy::needless_range_loop)]

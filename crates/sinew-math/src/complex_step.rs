@@ -3,7 +3,9 @@
 //! [`ComplexStep`] numbers nest. `ComplexStep<ComplexStep<f64>>` has two independent imaginary units i₁, i₂ with
 //! i₁² = i₂² = −1, i₁i₂ = i₂i₁, and
 //!
-//! $$ f''(x) = \operatorname{Im}_{12} f(x + h i_1 + h i_2) / h^2 + O(h^2). $$
+//! ```math
+//! f''(x) = \operatorname{Im}_{12} f(x + h i_1 + h i_2) / h^2 + O(h^2).
+//! ```
 //!
 //! # Traps
 //!

@@ -131,7 +131,7 @@ impl<S: Real> Quaternion<S> {
         Self::from_parts(half.cos(), v * factor)
     }
 
-    /// Logarithm map: the rotation vector of a unit quaternion, with length in [0, π].
+    /// Logarithm map: the rotation vector of a unit quaternion, with length in \[0, π\].
     pub fn log_map(self) -> Vec3<S> {
         // q and −q are the same rotation; the one with w ≥ 0 has the shorter angle.
         let q = if self.w < S::zero() { -self } else { self };

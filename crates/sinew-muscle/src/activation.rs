@@ -1,4 +1,4 @@
-//! From excitation to activation: $\dot a = (u - a) / \tau$, with $\tau$ short while activation rises and long while it
+//! From excitation to activation: $`\dot a = (u - a) / \tau`$, with $`\tau`$ short while activation rises and long while it
 //! decays \[Zajac89, Thelen03\].
 //!
 //! Calcium floods a fiber faster than it is pumped back, so a muscle tenses faster than it relaxes. One short pulse
@@ -7,13 +7,13 @@
 /// Transition of the rate between rise and decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Switch {
-    /// $\tau$ is the rise time for $u > a$ and the decay time otherwise. Activation never crosses a constant
+    /// $`\tau`$ is the rise time for $`u > a`$ and the decay time otherwise. Activation never crosses a constant
     /// excitation, so steps are exact.
     Plain,
-    /// $1/\tau$ blends from one to the other as $\tanh((u - a) / w)$: derivatives with respect to excitation are
+    /// $`1/\tau`$ blends from one to the other as $`\tanh((u - a) / w)`$: derivatives with respect to excitation are
     /// continuous, as optimization over excitations needs.
     Smooth {
-        /// Difference $w > 0$ of excitation and activation over which the transition takes place.
+        /// Difference $`w > 0`$ of excitation and activation over which the transition takes place.
         width: f64,
     },
 }
@@ -64,7 +64,7 @@ impl ActivationDynamics {
         Ok(())
     }
 
-    /// $1/\tau$ \[1/s\].
+    /// $`1/\tau`$ \[1/s\].
     fn rate(&self, excitation: f64, activation: f64) -> f64 {
         let (rise, decay) = (1.0 / self.rise_secs, 1.0 / self.decay_secs);
         let difference = excitation - activation;
@@ -80,14 +80,16 @@ impl ActivationDynamics {
         }
     }
 
-    /// $\dot a$ \[1/s\].
+    /// $`\dot a`$ \[1/s\].
     pub fn derivative(&self, excitation: f64, activation: f64) -> f64 {
         (excitation - activation) * self.rate(excitation, activation)
     }
 
     /// Activation after `dt` seconds of constant excitation:
     ///
-    /// $$ a(t + \Delta t) = u + (a - u)\, e^{-\Delta t / \tau} $$
+    /// ```math
+    /// a(t + \Delta t) = u + (a - u)\, e^{-\Delta t / \tau}
+    /// ```
     ///
     /// Exact for the plain switch, second order for the smooth one, whose rate is evaluated at the midpoint. The result
     /// stays between activation and excitation for any step size.

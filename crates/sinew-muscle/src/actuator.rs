@@ -1,12 +1,14 @@
 //! A muscle as a fiber and a tendon in series along a path: Zajac's dimensionless actuator \[Zajac89\], as in
 //! \[Chen92\] (CHE-08).
 //!
-//! $$ l^{MT} = l^T + l^M \cos\alpha, \qquad
-//! F^T(\varepsilon) = \bigl( a\, f_a(\tilde l)\, f_v(\tilde v) + f_p(\tilde l) + \beta \tilde v \bigr) \cos\alpha $$
+//! ```math
+//! l^{MT} = l^T + l^M \cos\alpha, \qquad
+//!    F^T(\varepsilon) = \bigl( a\, f_a(\tilde l)\, f_v(\tilde v) + f_p(\tilde l) + \beta \tilde v \bigr) \cos\alpha
+//! ```
 //!
-//! with $\tilde l = l^M / l^M_0$, $\tilde v = \dot{\tilde l} / v_m$, $\varepsilon = l^T / l^T_s - 1$ and forces in
-//! $F_0$. The unknown of the solves is $s = l^M \cos\alpha$, the part of the path that the fiber takes: both kinds of
-//! pennation are smooth in it, and the tendon's length is $l^{MT} - s$.
+//! with $`\tilde l = l^M / l^M_0`$, $`\tilde v = \dot{\tilde l} / v_m`$, $`\varepsilon = l^T / l^T_s - 1`$ and forces in
+//! $`F_0`$. The unknown of the solves is $`s = l^M \cos\alpha`$, the part of the path that the fiber takes: both kinds of
+//! pennation are smooth in it, and the tendon's length is $`l^{MT} - s`$.
 
 mod motion;
 #[cfg(test)]
@@ -23,7 +25,7 @@ use crate::root::first_root;
 pub enum Pennation {
     /// The angle is constant \[Chen92\].
     Constant,
-    /// The thickness of the muscle, $l^M_0 \sin\alpha_0$, is constant, so the fibers rotate as they shorten \[Zajac89,
+    /// The thickness of the muscle, $`l^M_0 \sin\alpha_0`$, is constant, so the fibers rotate as they shorten \[Zajac89,
     /// Millard13\].
     ConstantThickness,
 }
@@ -31,25 +33,25 @@ pub enum Pennation {
 /// Parameters of an [`Actuator`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActuatorParams {
-    /// Maximum isometric active force $F_0$ \[N\] > 0.
+    /// Maximum isometric active force $`F_0`$ \[N\] > 0.
     pub max_force: f64,
-    /// Optimal fiber length $l^M_0$ \[m\] > 0.
+    /// Optimal fiber length $`l^M_0`$ \[m\] > 0.
     pub optimal_fiber_length: f64,
-    /// Slack length of the tendon $l^T_s$ \[m\] ≥ 0; 0 for a rigid tendon without length, for muscle paths without a
+    /// Slack length of the tendon $`l^T_s`$ \[m\] ≥ 0; 0 for a rigid tendon without length, for muscle paths without a
     /// tendon.
     pub tendon_slack_length: f64,
     /// Angle between fibers and tendon at optimal fiber length \[rad\], from 0 to below π/2.
     pub pennation_angle: f64,
     /// Change of that angle with fiber length.
     pub pennation: Pennation,
-    /// Maximum shortening speed $v_m$ \[optimal lengths / s\] > 0.
+    /// Maximum shortening speed $`v_m`$ \[optimal lengths / s\] > 0.
     pub max_speed: f64,
-    /// Viscosity of the fiber $\beta \ge 0$: force in $F_0$ at speed $v_m$. It bounds velocities where the active force
+    /// Viscosity of the fiber $`\beta \ge 0`$: force in $`F_0`$ at speed $`v_m`$. It bounds velocities where the active force
     /// cannot; \[Millard13\] uses 0.1.
     pub damping: f64,
     /// Curves of the fiber.
     pub fiber: FiberCurves,
-    /// Tendon force over strain, in $F_0$.
+    /// Tendon force over strain, in $`F_0`$.
     pub tendon: Curve,
 }
 
@@ -157,9 +159,9 @@ pub struct Equilibrium {
     pub fiber_force: f64,
     /// Force along the tendon \[N\]: `fiber_force` times `cos_pennation`.
     pub tendon_force: f64,
-    /// $\cos\alpha$.
+    /// $`\cos\alpha`$.
     pub cos_pennation: f64,
-    /// $\varepsilon$; 0 for a rigid tendon.
+    /// $`\varepsilon`$; 0 for a rigid tendon.
     pub tendon_strain: f64,
 }
 
@@ -167,21 +169,21 @@ pub struct Equilibrium {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Actuator {
     params: ActuatorParams,
-    /// $\cos\alpha_0$.
+    /// $`\cos\alpha_0`$.
     cosine: f64,
-    /// $l^M_0 \sin\alpha_0$ \[m\].
+    /// $`l^M_0 \sin\alpha_0`$ \[m\].
     thickness: f64,
-    /// $f_v(0)$: one, up to rounding for curves through points.
+    /// $`f_v(0)`$: one, up to rounding for curves through points.
     rest_factor: f64,
 }
 
-/// The fiber when it takes the part $s$ of the path.
+/// The fiber when it takes the part $`s`$ of the path.
 #[derive(Clone, Copy)]
 struct Fiber {
-    /// $\tilde l$ and its derivative with respect to $s$.
+    /// $`\tilde l`$ and its derivative with respect to $`s`$.
     length: f64,
     length_slope: f64,
-    /// $\cos\alpha$ and its derivative with respect to $s$.
+    /// $`\cos\alpha`$ and its derivative with respect to $`s`$.
     cosine: f64,
     cosine_slope: f64,
 }
@@ -231,7 +233,7 @@ impl Actuator {
         &self.params
     }
 
-    /// Static equilibrium on a path \[m\] at an activation: $F^T = (a f_a + f_p) \cos\alpha$ (CHE-13).
+    /// Static equilibrium on a path \[m\] at an activation: $`F^T = (a f_a + f_p) \cos\alpha`$ (CHE-13).
     ///
     /// On the descending limb of the active force a long tendon may be softer than the fiber. Then there are up to
     /// three solutions, and the middle one is unstable. The one returned has the shortest fiber. It is stable (a fiber
@@ -276,10 +278,12 @@ impl Actuator {
     /// Velocity of a fiber in units of the maximum shortening speed, negative for shortening, at which it balances its
     /// tendon:
     ///
-    /// $$ a\, f_a(\tilde l)\, f_v(\tilde v) + \beta \tilde v = F^T / \cos\alpha - f_p(\tilde l) $$
+    /// ```math
+    /// a\, f_a(\tilde l)\, f_v(\tilde v) + \beta \tilde v = F^T / \cos\alpha - f_p(\tilde l)
+    /// ```
     ///
     /// An unloaded fiber shortens at maximum speed. Without damping some loads have no solution: beyond the asymptote
-    /// of $f_v$, below zero, and any load at zero activation. These are errors. With a rigid tendon the path determines
+    /// of $`f_v`$, below zero, and any load at zero activation. These are errors. With a rigid tendon the path determines
     /// the velocity; that is also an error.
     pub fn fiber_velocity(&self, fiber_length: f64, path_length: f64, activation: f64) -> Result<f64, ActuatorError> {
         require_activation(activation)?;
@@ -365,13 +369,13 @@ impl Actuator {
         if self.is_rigid() { 0.0 } else { (path - s) / self.params.tendon_slack_length - 1.0 }
     }
 
-    /// Tendon force in $F_0$ and its derivative with respect to $s$.
+    /// Tendon force in $`F_0`$ and its derivative with respect to $`s`$.
     fn tendon_pull(&self, path: f64, s: f64) -> (f64, f64) {
         let sample = self.params.tendon.at(self.tendon_strain(path, s));
         (sample.value, -sample.slope / self.params.tendon_slack_length)
     }
 
-    /// Force of a fiber at rest along the tendon, in $F_0$, and its derivative with respect to $s$.
+    /// Force of a fiber at rest along the tendon, in $`F_0`$, and its derivative with respect to $`s`$.
     fn static_pull(&self, s: f64, activation: f64) -> (f64, f64) {
         let fiber = self.fiber_at(s);
         let (active, passive) = (self.params.fiber.active.at(fiber.length), self.params.fiber.passive.at(fiber.length));

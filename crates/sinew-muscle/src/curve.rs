@@ -1,4 +1,4 @@
-//! Curves of force over one variable, with slope and integral: $y(x)$, $y'(x)$, $\int y\,dx$.
+//! Curves of force over one variable, with slope and integral: $`y(x)`$, $`y'(x)`$, $`\int y\,dx`$.
 
 mod published;
 mod table;
@@ -114,23 +114,29 @@ pub struct Curve(Shape);
 impl Curve {
     /// Active force over stretch as two parabolas on either side of 1, smooth at ±0.4: TER-35, variant A \[Teran05\].
     ///
-    /// $$ f = 1 - \tfrac{25}{6} e^2 \ (|e| < 0.4), \quad \tfrac{25}{3} (|e| - 0.6)^2 \ (|e| < 0.6), \quad e = l - 1 $$
+    /// ```math
+    /// f = 1 - \tfrac{25}{6} e^2 \ (|e| < 0.4), \quad \tfrac{25}{3} (|e| - 0.6)^2 \ (|e| < 0.6), \quad e = l - 1
+    /// ```
     pub fn active_teran() -> Curve {
         Curve(Shape::Formula(Formula::ActiveTeran))
     }
 
     /// Passive force over stretch, exponential without its linear part: TER-35, variant A \[Teran05\].
     ///
-    /// $$ f = 0.05\,(\exp(6.6 e) - 6.6 e - 1), \quad e = l - 1 > 0 $$
+    /// ```math
+    /// f = 0.05\,(\exp(6.6 e) - 6.6 e - 1), \quad e = l - 1 > 0
+    /// ```
     ///
-    /// and its tangent from $l = 1.4$ on.
+    /// and its tangent from $`l = 1.4`$ on.
     pub fn passive_teran() -> Curve {
         Curve(Shape::Formula(Formula::PassiveTeran))
     }
 
     /// Active force over stretch of \[Blemker05\]: TER-35, variant B, SIF-019.
     ///
-    /// $$ f = 9 (l - 0.4)^2,\quad 1 - 4 (1 - l)^2,\quad 9 (l - 1.6)^2 $$
+    /// ```math
+    /// f = 9 (l - 0.4)^2,\quad 1 - 4 (1 - l)^2,\quad 9 (l - 1.6)^2
+    /// ```
     ///
     /// between 0.4, 0.6, 1.4 and 1.6. It has kinks at 0.6 and 1.4, where the slope jumps between 3.6 and 3.2.
     pub fn active_blemker() -> Curve {
@@ -139,9 +145,11 @@ impl Curve {
 
     /// Passive force over stretch of \[Blemker05\]: TER-35, variant B, SIF-019.
     ///
-    /// $$ f = 0.05\,(\exp(6.6 (l - 1)) - 1), \quad l > 1 $$
+    /// ```math
+    /// f = 0.05\,(\exp(6.6 (l - 1)) - 1), \quad l > 1
+    /// ```
     ///
-    /// and its tangent from $l = 1.4$ on. It has a kink at 1, where the slope jumps from 0 to 0.33.
+    /// and its tangent from $`l = 1.4`$ on. It has a kink at 1, where the slope jumps from 0 to 0.33.
     pub fn passive_blemker() -> Curve {
         Curve(Shape::Formula(Formula::PassiveBlemker))
     }
@@ -159,17 +167,19 @@ impl Curve {
         Curve(Shape::Table(TABLE.get_or_init(build).clone()))
     }
 
-    /// Passive force over length of \[Chen92\]: $f = 4 (l - 1)^2$ above 1 (CHE-10).
+    /// Passive force over length of \[Chen92\]: $`f = 4 (l - 1)^2`$ above 1 (CHE-10).
     pub fn passive_chen() -> Curve {
         Curve(Shape::Formula(Formula::PassiveChen))
     }
 
     /// Factor of the active force over velocity of \[Chen92\] (CHE-12); negative velocities shorten.
     ///
-    /// $$ f = \max\Bigl(0,\,
-    /// 1 + \tfrac{1.65}{\pi} \bigl( \arctan 3.1 (v + 0.32774) - \arctan(3.1 \cdot 0.32774) \bigr) \Bigr) $$
+    /// ```math
+    /// f = \max\Bigl(0,\,
+    ///    1 + \tfrac{1.65}{\pi} \bigl( \arctan 3.1 (v + 0.32774) - \arctan(3.1 \cdot 0.32774) \bigr) \Bigr)
+    /// ```
     ///
-    /// The arctangents fall below zero at $v = -0.97861$; a fiber does not push, so the curve stays at zero from there,
+    /// The arctangents fall below zero at $`v = -0.97861`$; a fiber does not push, so the curve stays at zero from there,
     /// with zero slope.
     pub fn velocity_chen() -> Curve {
         Curve(Shape::Formula(Formula::VelocityChen))
@@ -177,11 +187,12 @@ impl Curve {
 
     /// Tendon force over strain: a parabola and its tangent, fitted to the curve of \[Zajac89\] (CHE-11).
     ///
-    /// $$ F = k \varepsilon^2 \ (\varepsilon < \varepsilon_1), \quad
-    /// 37.5\,\varepsilon - 0.2375 \ (\varepsilon \ge \varepsilon_1) $$
+    /// ```math
+    /// F = k \varepsilon^2 \ (\varepsilon < \varepsilon_1), \quad
+    ///    37.5\,\varepsilon - 0.2375 \ (\varepsilon \ge \varepsilon_1)
+    /// ```
     ///
-    /// The two meet smoothly for $k = 37.5^2 / (4 \cdot 0.2375) = 1480.26$ and $\varepsilon_1 = 2 \cdot 0.2375 / 37.5 =
-    /// 0.012667$; the usually printed figures, 1480.3 and 0.0127, are rounded. $F(0.033) = 1$.
+    /// The two meet smoothly for $`k = 37.5^2 / (4 \cdot 0.2375) = 1480.26`$ and $`\varepsilon_1 = 2 \cdot 0.2375 / 37.5 = 0.012667`$; the usually printed figures, 1480.3 and 0.0127, are rounded. $`F(0.033) = 1`$.
     pub fn tendon_zajac() -> Curve {
         Curve(Shape::Formula(Formula::TendonZajac))
     }

@@ -1,15 +1,15 @@
-//! Tension of a fiber: $f = a\, f_a(l)\, f_v(v) + f_p(l)$ \[Zajac89, Chen92\].
+//! Tension of a fiber: $`f = a\, f_a(l)\, f_v(v) + f_p(l)`$ \[Zajac89, Chen92\].
 
 use crate::curve::{Curve, CurveSample};
 
 /// The curves of a fiber.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiberCurves {
-    /// $f_a$ over fiber length in optimal lengths.
+    /// $`f_a`$ over fiber length in optimal lengths.
     pub active: Curve,
-    /// $f_p$ over fiber length in optimal lengths.
+    /// $`f_p`$ over fiber length in optimal lengths.
     pub passive: Curve,
-    /// $f_v$ over velocity in maximum shortening speeds, negative for shortening; `None` means 1 at every velocity.
+    /// $`f_v`$ over velocity in maximum shortening speeds, negative for shortening; `None` means 1 at every velocity.
     pub velocity: Option<Curve>,
 }
 
@@ -23,15 +23,15 @@ impl Default for FiberCurves {
 /// Tension of a fiber in maximum isometric forces, and its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberTension {
-    /// $f$.
+    /// $`f`$.
     pub value: f64,
-    /// $\partial f / \partial l$; negative on the descending limb of the active force.
+    /// $`\partial f / \partial l`$; negative on the descending limb of the active force.
     pub by_stretch: f64,
-    /// $\partial f / \partial a$: the active force at this length and velocity.
+    /// $`\partial f / \partial a`$: the active force at this length and velocity.
     pub by_activation: f64,
-    /// $\partial f / \partial v$.
+    /// $`\partial f / \partial v`$.
     pub by_velocity: f64,
-    /// $a f_v \int_0^l f_a + \int_1^l f_p$: the energy whose derivative with respect to length is the tension, at this
+    /// $`a f_v \int_0^l f_a + \int_1^l f_p`$: the energy whose derivative with respect to length is the tension, at this
     /// activation and velocity.
     pub energy: f64,
 }

@@ -1,8 +1,8 @@
-//! Perspective camera and the box it must show.
+//! Perspective camera, and the box that it must show.
 
 use super::vector::{V3, add, cross, dot, is_finite, mad, norm, scale, sub, unit_or};
 
-/// Which axis of the world points up.
+/// The axis of the world that points up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum UpAxis {
     /// +x up.
@@ -20,7 +20,7 @@ impl UpAxis {
         self as usize
     }
 
-    /// Unit vector upwards.
+    /// Unit vector upward.
     pub fn direction(self) -> [f32; 3] {
         let mut up = [0.0; 3];
         up[self.index()] = 1.0;
@@ -44,14 +44,14 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// The box of `points`; points that are not finite are left out.
+    /// The box of `points`; points that are not finite are ignored.
     pub fn of(points: &[[f32; 3]]) -> Bounds {
         let mut bounds = Bounds::default();
         points.iter().for_each(|&p| bounds.add(p));
         bounds
     }
 
-    /// Grows the box to hold `p`.
+    /// Grows the box to include `p`.
     pub fn add(&mut self, p: [f32; 3]) {
         if is_finite(p) {
             for i in 0..3 {
@@ -61,7 +61,7 @@ impl Bounds {
         }
     }
 
-    /// Grows the box to hold `other`.
+    /// Grows the box to include `other`.
     pub fn union(&mut self, other: &Bounds) {
         if !other.is_empty() {
             self.add(other.min);
@@ -74,12 +74,12 @@ impl Bounds {
         self.min[0] > self.max[0]
     }
 
-    /// Middle of the box; the origin for an empty one.
+    /// Center of the box; the origin for an empty one.
     pub fn center(&self) -> [f32; 3] {
         if self.is_empty() { [0.0; 3] } else { scale(add(self.min, self.max), 0.5) }
     }
 
-    /// Half the diagonal [m]; 1 for an empty box and never zero, so that it can divide.
+    /// Half the diagonal \[m\]; 1 for an empty box and never zero, so that it can be a divisor.
     pub fn radius(&self) -> f32 {
         let r = if self.is_empty() { 1.0 } else { 0.5 * norm(sub(self.max, self.min)) };
         if r.is_finite() { r.max(1e-6) } else { 1e30 }
@@ -95,35 +95,36 @@ impl Bounds {
 /// A perspective camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Where the camera stands [m].
+    /// Position of the camera \[m\].
     pub eye: [f32; 3],
-    /// The point in the middle of the picture [m].
+    /// The point at the center of the picture \[m\].
     pub target: [f32; 3],
-    /// Direction that is upwards in the picture; need not be orthogonal to the line of sight.
+    /// Upward direction in the picture; need not be orthogonal to the line of sight.
     pub up: [f32; 3],
-    /// Angle of view from the lower to the upper edge of the picture, in (0, π) [rad].
+    /// Angle of view from the lower to the upper edge of the picture, in (0, π) \[rad\].
     pub field_of_view: f32,
 }
 
-/// From where an automatic camera looks.
+/// Direction of view of an automatic camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitParams {
-    /// Turns the camera about the up axis [rad]; at 0 it looks along the first horizontal axis it can (for z up: along +y).
+    /// Angle about the up axis \[rad\]; at 0 the camera looks along a horizontal axis (for z up: along +y).
     pub azimuth: f32,
-    /// Lifts the camera above the horizon [rad].
+    /// Angle above the horizon \[rad\].
     pub elevation: f32,
-    /// Angle of view from the lower to the upper edge of the picture, in (0, π) [rad].
+    /// Angle of view from the lower to the upper edge of the picture, in (0, π) \[rad\].
     pub field_of_view: f32,
 }
 
 impl Default for FitParams {
-    /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their shape.
+    /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their
+    /// shape.
     fn default() -> FitParams {
         FitParams { azimuth: 0.45, elevation: 0.29, field_of_view: 26.0 * std::f32::consts::PI / 180.0 }
     }
 }
 
-/// Share of the picture that the automatic camera leaves free on each side.
+/// Fraction of the picture that the automatic camera leaves free on each side.
 const AUTO_MARGIN: f32 = 0.10;
 
 impl Camera {
@@ -132,7 +133,7 @@ impl Camera {
         let FitParams { azimuth, elevation, .. } = *params;
         let field_of_view = params.field_of_view.clamp(0.02, 3.0);
         let vertical = up.direction();
-        // With y up: azimuth 0 looks from +z, positive angles walk towards +x. The other axes are the cyclic images.
+        // With y up: azimuth 0 looks from +z, positive angles move toward +x. The other axes are the cyclic images.
         let (mut front, mut side) = ([0.0; 3], [0.0; 3]);
         front[(up.index() + 1) % 3] = 1.0;
         side[(up.index() + 2) % 3] = 1.0;
@@ -148,7 +149,7 @@ impl Camera {
         let tan_y = (0.5 * field_of_view).tan();
         let (reach_x, reach_y) = (tan_y * aspect * (1.0 - 2.0 * AUTO_MARGIN), tan_y * (1.0 - 2.0 * AUTO_MARGIN));
         let mut distance = 3.0 * radius / tan_y;
-        // Alternate: center the projected box, then pull back until it fits. Four rounds settle to a pixel.
+        // Alternate: center the projected box, then move back until it fits. Four rounds converge to a pixel.
         for _ in 0..4 {
             camera.eye = mad(camera.target, back, distance);
             let basis = camera.basis();
@@ -165,15 +166,15 @@ impl Camera {
             let half = [0.5 * (high[0] - low[0]), 0.5 * (high[1] - low[1])];
             distance = (distance * (half[0] / reach_x).max(half[1] / reach_y)).max(0.02 * radius / tan_y);
         }
-        // The rounds measure at the middle of the box; its front is nearer and must not leave the picture.
+        // The rounds measure at the center of the box; its front is nearer and must stay in the picture.
         camera.eye = mad(camera.target, back, distance.max(1.05 * radius));
         camera
     }
 
-    /// The frame it looks along.
+    /// The orthonormal frame of the camera.
     pub fn basis(&self) -> CameraBasis {
         let forward = unit_or(sub(self.target, self.eye), [0.0, 0.0, -1.0]);
-        // Looking straight along `up` leaves no horizon: take any right vector then.
+        // Looking straight along `up` leaves no horizon: use any right vector then.
         let fallback = super::vector::frame_about(forward).0;
         let right = cross(forward, self.up);
         let right = if norm(right) > 1e-4 * norm(self.up) { unit_or(right, fallback) } else { fallback };
@@ -184,13 +185,13 @@ impl Camera {
 /// Orthonormal frame of a camera.
 #[derive(Clone, Copy, Debug)]
 pub struct CameraBasis {
-    /// Where the camera is.
+    /// Position of the camera.
     pub eye: [f32; 3],
-    /// To the right of the picture.
+    /// Right in the picture.
     pub right: [f32; 3],
-    /// To its upper edge.
+    /// Up in the picture.
     pub up: [f32; 3],
-    /// Into it.
+    /// Into the picture.
     pub forward: [f32; 3],
 }
 
@@ -206,7 +207,7 @@ impl CameraBasis {
 mod tests {
     use super::*;
 
-    /// Every corner of the box lands inside the picture, |x/z| ≤ tan(fov/2)·aspect and |y/z| ≤ tan(fov/2), and the box
+    /// Every corner of the box is inside the picture, |x/z| ≤ tan(fov/2)·aspect and |y/z| ≤ tan(fov/2), and the box
     /// fills at least a third of one direction.
     #[test]
     fn fitted_camera_sees_the_whole_box() {

@@ -1,8 +1,8 @@
 //! Colors and color maps.
 //!
-//! Maps are drawn as curves in OKLCH, where equal steps of L look like equal steps of lightness, and converted once into a
-//! table. The sequential map climbs in lightness from violet over teal to yellow, the diverging map leaves a pale middle in
-//! two opposite hues; both stay readable in gray print and for the common color deficiencies.
+//! Maps are curves in OKLCH, where equal steps of L look like equal steps of lightness, converted once into a table.
+//! The lightness of the sequential map rises from violet over teal to yellow. The diverging map has a pale center and
+//! two opposite hues. Both stay readable in gray print and with the common color deficiencies.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ impl Rgb {
         self.0.map(|c| (c.clamp(0.0, 1.0) * 255.0).round() as u8)
     }
 
-    /// Colors that tell bodies apart, the first like flesh; repeats after eight.
+    /// Colors that distinguish bodies, the first like flesh; repeats after eight.
     pub fn of_body(body: usize) -> Rgb {
         const BODIES: [[f32; 3]; 8] = [
             [0.86, 0.47, 0.41],
@@ -39,15 +39,15 @@ impl Rgb {
     }
 }
 
-/// How a number becomes a color.
+/// A map from numbers to colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ColorMap {
     /// Dark violet – teal – yellow, for magnitudes.
     #[default]
     Sequential,
-    /// Blue – pale – orange, for quantities with a meaningful middle.
+    /// Blue – pale – orange, for quantities with a meaningful center.
     Diverging,
-    /// Blue – light gray – red, the same for skin: its middle stands out from a bright background.
+    /// Blue – light gray – red, the same for skin: its center stands out from a bright background.
     Stretch,
 }
 
@@ -62,7 +62,7 @@ impl ColorMap {
         Rgb(look_up(self.table(), t))
     }
 
-    /// Linear light of [`ColorMap::color`] at `t`, from a table of its own: a pixel cannot afford three powers.
+    /// Linear light of [`ColorMap::color`] at `t`, from a separate table: three powers per pixel would be too slow.
     pub(crate) fn linear(self, t: f64) -> V3 {
         static SEQUENTIAL: OnceLock<[V3; TABLE]> = OnceLock::new();
         static DIVERGING: OnceLock<[V3; TABLE]> = OnceLock::new();
@@ -128,7 +128,7 @@ fn look_up(table: &[V3; TABLE], t: f64) -> V3 {
 }
 
 fn tabulate(controls: &[[f32; 3]]) -> [V3; TABLE] {
-    // Mix in OKLab rather than in hue: the pale middle of the diverging map has no hue to turn through.
+    // Interpolate in OKLab rather than in hue: the pale center of the diverging map has no hue.
     let lab: Vec<V3> = controls
         .iter()
         .map(|&[l, c, h]| {
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Relative luminance Y = 0.2126 R + 0.7152 G + 0.0722 B must climb, or the map lies in gray print.
+    /// Relative luminance Y = 0.2126 R + 0.7152 G + 0.0722 B must rise, or the map is misleading in gray print.
     #[test]
     fn sequential_map_climbs_in_luminance() {
         let luminance = |t: f64| {

@@ -1,8 +1,9 @@
-//! Which triangle is seen through each sample of a band of rows.
+//! Visibility: the triangle seen through each sample of a band of rows.
 //!
 //! Triangles are projected to (x, y, 1/depth), where 1/depth is affine on the screen, and tested at eight positions per
 //! pixel with edge functions E(x, y) = A x + B y + C. Two triangles that share an edge compute it with exactly opposite
-//! signs, so a closed surface shows no cracks; samples on the edge go to the nearer triangle, and to the first of two equals.
+//! signs, so a closed surface shows no cracks; samples on the edge go to the nearer triangle, and to the first of two
+//! equals.
 
 use super::camera::{Camera, CameraBasis};
 use super::scene::Prepared;
@@ -11,7 +12,8 @@ use super::vector::{V3, lerp, mad};
 /// Samples per pixel.
 pub(crate) const SAMPLES: usize = 8;
 
-/// Sample positions inside a pixel: eight queens, so that near-vertical and near-horizontal edges get eight gray levels.
+/// Sample positions inside a pixel: eight queens, so that near-vertical and near-horizontal edges get eight gray
+/// levels.
 pub(crate) const OFFSETS: [[f32; 2]; SAMPLES] = [
     [1.0 / 16.0, 7.0 / 16.0],
     [3.0 / 16.0, 13.0 / 16.0],
@@ -26,15 +28,15 @@ pub(crate) const OFFSETS: [[f32; 2]; SAMPLES] = [
 /// No triangle at this sample.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
-/// Camera with the numbers a picture of a given size needs.
+/// A camera with derived values for a picture of a given size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Projection {
     pub basis: CameraBasis,
     /// Pixels per unit of x/depth.
     pub focal: f32,
-    /// Middle of the picture [pixels].
+    /// Center of the picture \[pixels\].
     pub middle: [f32; 2],
-    /// Nothing nearer than this is drawn [m].
+    /// Nothing nearer than this is drawn \[m\].
     pub near: f32,
 }
 
@@ -68,14 +70,14 @@ impl Projection {
 pub(crate) struct ScreenTriangle {
     /// (x, y, 1/depth) of the corners.
     corners: [V3; 3],
-    /// Into [`Prepared::triangles`].
+    /// Index into [`Prepared::triangles`].
     source: u32,
 }
 
-/// Rows of pixels that one task covers and shades: small enough that its samples stay in the cache.
+/// Rows of pixels that one task covers and shades: few enough that its samples stay in the cache.
 pub(crate) const BAND_ROWS: usize = 8;
 
-/// Projected triangles and, for each band of rows, the ones that may touch it, in scene order.
+/// Projected triangles and, for each band of rows, those that may touch it, in scene order.
 pub(crate) struct Binned {
     pub triangles: Vec<ScreenTriangle>,
     pub bands: Vec<Vec<u32>>,
@@ -113,7 +115,7 @@ impl Binned {
     }
 }
 
-/// Part of a triangle in camera coordinates beyond the near plane: up to four corners.
+/// The part of a triangle in camera coordinates beyond the near plane: up to four corners.
 fn clip_near(corners: [V3; 3], near: f32) -> ([V3; 4], usize) {
     let mut polygon = [[0.0; 3]; 4];
     if corners.iter().all(|p| p[2] >= near) {
@@ -145,7 +147,7 @@ pub(crate) struct SampleBand {
 }
 
 impl SampleBand {
-    /// Covers the rows from `first_row`, `rows` of them, with the triangles of the band.
+    /// Covers `rows` rows from `first_row` on with the triangles of the band.
     pub fn cover(&mut self, binned: &Binned, band: usize, width: usize, rows: usize) {
         self.inverse_depth.clear();
         self.inverse_depth.resize(width * rows, [0.0; SAMPLES]);
@@ -162,12 +164,12 @@ impl SampleBand {
         if area < 0.0 {
             (b, c, area) = (c, b, -area);
         }
-        // A sliver of no area covers no sample; NaN ends here too.
+        // A sliver without area covers no sample; NaN ends here too.
         if area.is_nan() || area <= 0.0 {
             return;
         }
         let edges = [edge(b, c), edge(c, a), edge(a, b)];
-        // 1/depth = w0 + gx (x − ax) + gy (y − ay), clamped to the corners: gradients of slivers are not trustworthy.
+        // 1/depth = w0 + gx (x − ax) + gy (y − ay), clamped to the corners because gradients of slivers are unreliable.
         let (d1, d2) = (b[2] - a[2], c[2] - a[2]);
         let gx = (d1 * (c[1] - a[1]) - d2 * (b[1] - a[1])) / area;
         let gy = (d2 * (b[0] - a[0]) - d1 * (c[0] - a[0])) / area;
@@ -240,8 +242,8 @@ mod tests {
         Camera { eye: [0.0, 0.0, distance], target: [0.0; 3], up: [0.0, 1.0, 0.0], field_of_view: 0.8 }
     }
 
-    /// A sphere of radius r at distance d is seen as a disc with tan α = r / √(d² − r²): the covered share of the picture
-    /// follows. One percent: 64² pixels with 8 samples and a polyhedral sphere.
+    /// A sphere of radius r at distance d appears as a disk with tan α = r / √(d² − r²), which gives the covered
+    /// fraction of the picture. One percent: 64² pixels with 8 samples and a polyhedral sphere.
     #[test]
     fn sphere_covers_the_solid_angle_it_should() {
         let (size, r, d) = (64, 1.0f32, 5.0f32);
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn closed_surface_has_no_cracks() {
-        // Inside the silhouette every sample must be hit, whatever edges run through it.
+        // Inside the silhouette every sample must be hit, including those on edges.
         let size = 96;
         let samples = covered(&ShapeMesh::sphere([0.0; 3], 1.0, 40), &camera_at(4.0), size);
         let radius = 1.0 / 15.0f32.sqrt() / 0.4f32.tan() * size as f32 * 0.5 - 2.0;

@@ -50,7 +50,7 @@ impl Image {
         Image { width, height, pixels }
     }
 
-    /// Mixes `color` over the pixel with weight `coverage` in 0..1; pixels outside the picture are ignored.
+    /// Blends `color` over the pixel with weight `coverage` in 0..1; pixels outside the picture are ignored.
     pub fn blend(&mut self, x: i64, y: i64, color: [u8; 3], coverage: f32) {
         if x < 0 || y < 0 || x >= self.width as i64 || y >= self.height as i64 || coverage <= 0.0 {
             return;
@@ -63,7 +63,7 @@ impl Image {
     }
 }
 
-/// For each of `to` equal parts of a line of `from` pixels, the pixels it touches and how much of each.
+/// For each of `to` equal parts of a line of `from` pixels, the pixels it touches and their weights.
 fn spans(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
     let step = from as f64 / to.max(1) as f64;
     (0..to)

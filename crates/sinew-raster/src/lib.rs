@@ -1,15 +1,27 @@
-//! Pictures without a graphics driver: a small software rasteriser.
+//! Pictures without a graphics driver: a small software rasterizer.
 //!
-//! A [`View`] (camera, surfaces, ground, captions) goes in, an [`Image`] comes out. Everything runs on the processor in a
-//! fixed order, so the same view gives the same bytes on any number of threads.
+//! Start with [`View`] (camera, surfaces, ground, captions), [`Renderer`] and [`Image`]. Everything runs on the processor in
+//! a fixed order, so the same view gives the same bytes on any number of threads.
 //!
-//! How a picture is made ([`Renderer::render`]):
+//! ```
+//! use sinew_raster::{Bounds, Camera, Finish, FitParams, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+//!
+//! let ball = ShapeMesh::sphere([0.0; 3], 0.1, 12);
+//! let (stage, up, renderer) = (Bounds::of(&ball.positions), UpAxis::default(), Renderer::draft(64, 48));
+//! let camera = Camera::fit(&stage, up, renderer.aspect(), &FitParams::default());
+//! let surfaces = vec![Surface::solid(&ball.positions, &ball.triangles, Rgb([0.8, 0.3, 0.2]), Finish::FLESH)];
+//! let view = View { camera, up, ground: None, stage, surfaces, title: None, caption: None, legend: None };
+//! let image = renderer.render(&view);
+//! assert_ne!(image.pixel(32, 24), image.pixel(0, 0));
+//! ```
+//!
+//! Stages of [`Renderer::render`]:
 //!
 //! 1. **Prepare** (`scene`): corner normals with soft creases, one flat list of triangles.
-//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the ground its
-//!    share of ambient light; `shadow` holds one sharp map for the key light.
-//! 3. **Cover** (`coverage`): eight samples per pixel remember the nearest triangle.
-//! 4. **Shade** (`shade`): every visible surface of a pixel is lit once, then samples are averaged in linear light.
+//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the ground
+//!    its share of ambient light; `shadow` holds one sharp map for the key light.
+//! 3. **Cover** (`coverage`): eight samples per pixel store the nearest triangle.
+//! 4. **Shade** (`shade`): each visible surface of a pixel is lit once, then samples are averaged in linear light.
 //! 5. **Annotate** (`overlay`, `text`): title, time, color legend.
 
 mod camera;

@@ -1,9 +1,12 @@
-//! Ambient light: how much of the sky a point sees.
+//! Ambient light: the fraction of the sky that a point sees.
 //!
-//! $$A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}$$
+//! ```math
+//! A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}
+//! ```
 //!
-//! over evenly spread directions d of the upper half space, with the visibility V from one small depth map per direction.
-//! Evaluated at vertices and on a grid of the ground and interpolated, so it costs little and moves smoothly with the mesh.
+//! over evenly spread directions d of the upper half space, with the visibility V from one small depth map per
+//! direction. It is evaluated at vertices and on a grid of the ground and interpolated, so it costs little and varies
+//! smoothly with the mesh.
 
 use rayon::prelude::*;
 
@@ -12,7 +15,7 @@ use super::scene::Prepared;
 use super::shadow::DepthMap;
 use super::vector::{V3, dot, mad};
 
-/// Directions of the sky: more are not visible any more after interpolation.
+/// Number of directions of the sky; after interpolation, more make no visible difference.
 const DIRECTIONS: usize = 32;
 
 /// Texels per side of each depth map.
@@ -21,7 +24,7 @@ const MAP_SIZE: usize = 96;
 /// Points per side of the ground grid.
 const GRID: usize = 112;
 
-/// Share of light that arrives at grazing and slightly hidden angles: sky light scatters in skin and dust.
+/// Fraction of light that arrives at grazing and slightly hidden angles: sky light scatters in skin and dust.
 const WRAP: f32 = 0.2;
 
 /// Ambient light of a view.
@@ -37,7 +40,7 @@ impl Occlusion {
         let maps: Vec<DepthMap> = directions.par_iter().map(|&d| DepthMap::new(prepared, d, MAP_SIZE)).collect();
         let points: Vec<(V3, V3)> =
             prepared.positions.iter().copied().zip(prepared.vertex_normals.iter().copied()).collect();
-        // Two texels along the normal clear the vertex's own faces.
+        // An offset of two texels along the normal clears the vertex's own faces.
         let visible = visibility(&maps, &points, 2.0);
         let corners = prepared
             .triangles
@@ -51,7 +54,7 @@ impl Occlusion {
         Occlusion { corners, ground }
     }
 
-    /// Nothing hides the sky: what points up sees all of it.
+    /// Ambient light under an open sky: faces that point up see all of it.
     pub fn open_sky(prepared: &Prepared, up: UpAxis) -> Occlusion {
         let upwards = up.direction();
         let light = |n: V3| (0.5 + 0.5 * dot(n, upwards)).clamp(0.0, 1.0).sqrt();
@@ -65,9 +68,9 @@ impl Occlusion {
     }
 }
 
-/// Visibility of the sky's directions from points with normals, moved `texels` of the maps along the normal.
+/// Visibility of the sky's directions from points with normals, offset by `texels` of the maps along the normal.
 fn visibility(maps: &[DepthMap], points: &[(V3, V3)], texels: f32) -> Vec<[f32; DIRECTIONS]> {
-    /// Points that meet one map in a row: the maps together do not fit in the cache, one does.
+    /// Number of points per map in one pass: one map fits in the cache, all of them do not.
     const CHUNK: usize = 512;
     let mut visible = vec![[0.0; DIRECTIONS]; points.len()];
     visible.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK)).for_each(|(visible, points)| {
@@ -89,17 +92,18 @@ fn gather(directions: &[V3], visible: &[f32; DIRECTIONS], n: V3) -> f32 {
         sum += w * v;
         total += w;
     }
-    // A face that looks straight down sees no sky at all.
+    // A face that points straight down sees no sky.
     if total > 1e-6 { sum / total } else { 0.0 }
 }
 
-/// Fibonacci points on the upper half sphere, from just above the horizon.
+/// Fibonacci points on the upper hemisphere, from just above the horizon.
 fn sky(up: UpAxis) -> Vec<V3> {
     let golden = std::f32::consts::PI * (3.0 - 5.0f32.sqrt());
     let axis = up.index();
     (0..DIRECTIONS)
         .map(|i| {
-            // Equal steps of height are equal areas of the sphere (Archimedes). 0.06: below 3.5° maps only see themselves.
+            // Equal steps of height are equal areas of the sphere (Archimedes). 0.06: below 3.5° maps only see
+            // themselves.
             let z = 0.06 + 0.94 * (i as f32 + 0.5) / DIRECTIONS as f32;
             let r = (1.0 - z * z).max(0.0).sqrt();
             let (sin, cos) = (i as f32 * golden).sin_cos();
@@ -127,7 +131,7 @@ impl GroundGrid {
         let Some(level) = ground.filter(|_| !bounds.is_empty()) else {
             return GroundGrid { axes, min: [0.0; 2], scale: [0.0; 2], values: Vec::new() };
         };
-        // Low directions throw ambient shadows about one body height far; beyond, they are too faint to see.
+        // Low directions cast ambient shadows about as far as one body height; beyond, they are too faint to see.
         let height = (bounds.max[up.index()] - level).clamp(0.05 * bounds.radius(), 4.0 * bounds.radius());
         let (min, max) = (axes.map(|a| bounds.min[a] - 1.5 * height), axes.map(|a| bounds.max[a] + 1.5 * height));
         let scale: [f32; 2] = std::array::from_fn(|i| (GRID - 1) as f32 / (max[i] - min[i]));
@@ -143,7 +147,7 @@ impl GroundGrid {
             .collect();
         let visible = visibility(maps, &points, 0.5);
         let values: Vec<f32> = visible.iter().map(|v| gather(directions, v, normal)).collect();
-        // Each direction throws a faint shadow with an edge of its own: blur the edges, keep the depth.
+        // Each direction casts a faint shadow with its own edge: blur the edges, keep the depth.
         let values = blurred(&blurred(&values, 1, GRID), GRID, 1);
         GroundGrid { axes, min, scale, values }
     }
@@ -189,7 +193,7 @@ mod tests {
     use super::*;
     use crate::{Finish, Rgb, ShapeMesh, Surface};
 
-    /// The top of a lone sphere sees the whole sky, the ground under it less than the ground far away.
+    /// The top of a single sphere sees the whole sky; the ground under it sees less than the ground far away.
     #[test]
     fn contact_is_darker_than_open_ground() {
         let mesh = ShapeMesh::sphere([0.0, 1.0, 0.0], 1.0, 32);
@@ -198,7 +202,7 @@ mod tests {
         let contact = occlusion.on_ground([0.1, 0.0, 0.1]);
         assert!(contact < 0.25, "contact {contact}");
         assert!(occlusion.on_ground([50.0, 0.0, 0.0]) == 1.0);
-        // A cosine-weighted cap of the sky: a sphere resting at horizontal distance x hides more the nearer it is.
+        // A cosine-weighted cap of the sky: a sphere resting at horizontal distance x hides more, the nearer it is.
         let ring: Vec<f32> = (1..8).map(|i| occlusion.on_ground([0.5 * i as f32, 0.0, 0.0])).collect();
         assert!(ring.windows(2).all(|w| w[1] >= w[0] - 0.02), "{ring:?}");
         for (t, corners) in prepared.triangles.iter().zip(&occlusion.corners) {

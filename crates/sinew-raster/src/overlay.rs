@@ -4,7 +4,7 @@ use super::color::ColorMap;
 use super::image::Image;
 use super::text::{Anchor, draw_text, text_width};
 
-/// A color bar that says which number a color means.
+/// A color bar with the numbers of its colors.
 #[derive(Clone, Copy, Debug)]
 pub struct Legend<'a> {
     /// Name of the field with its unit, such as `von Mises stress [kPa]`.
@@ -20,7 +20,7 @@ pub struct Legend<'a> {
 const INK: [u8; 3] = [38, 44, 54];
 const FAINT: [u8; 3] = [84, 94, 108];
 
-/// Height of capitals for a picture of this height [pixels].
+/// Height of capitals for a picture of this size \[pixels\].
 fn text_size(image: &Image) -> f32 {
     (image.height as f32 * 0.021).max(6.0)
 }
@@ -74,13 +74,13 @@ pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     }
 }
 
-/// Round numbers (1, 2 or 5 times a power of ten) inside [min, max], about `count` of them.
+/// Round numbers (1, 2 or 5 times a power of ten) inside \[min, max\], about `count` of them.
 pub fn ticks(min: f64, max: f64, count: usize) -> Vec<f64> {
     let span = max - min;
     if !span.is_finite() {
         return Vec::new();
     }
-    // A span below rounding error has no ticks to tell apart.
+    // A span below rounding error has no distinct ticks.
     if span <= 1e-12 * min.abs().max(max.abs()) || span <= 0.0 {
         return vec![min];
     }
@@ -90,7 +90,7 @@ pub fn ticks(min: f64, max: f64, count: usize) -> Vec<f64> {
         [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|&s| s >= rough * 0.999).unwrap_or(10.0 * power);
     let first = (min / step - 1e-9).ceil() as i64;
     let last = (max / step + 1e-9).floor() as i64;
-    // Rounding to the step keeps 0.30000000000000004 out of labels.
+    // Rounding to the step avoids labels like 0.30000000000000004.
     (first..=last).map(|i| i as f64 * step).collect()
 }
 

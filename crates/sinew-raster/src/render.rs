@@ -12,16 +12,17 @@ use super::shade::{Backdrop, Lights, ShadePoint, display, footprint};
 use super::shadow::SoftShadow;
 use super::vector::{V3, add, cross, dot, each, lerp, mad, norm, scale, sub, unit_or};
 
-/// Everything one picture shows.
+/// The content of one picture.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// Where it is seen from.
+    /// The camera.
     pub camera: Camera,
     /// Axis that points up; lights and ground follow it.
     pub up: UpAxis,
-    /// Height of the ground along the up axis [m], if there is one.
+    /// Height of the ground along the up axis \[m\], if there is one.
     pub ground: Option<f32>,
-    /// The region of interest, which sets the size of the ground pattern and where it fades. Keep it fixed in an animation.
+    /// The region of interest, which sets the size of the ground pattern and where it fades. Keep it fixed in an
+    /// animation.
     pub stage: Bounds,
     /// Bodies and obstacles.
     pub surfaces: Vec<Surface<'a>>,
@@ -36,7 +37,7 @@ pub struct View<'a> {
 /// Texels per side of the key light's depth map.
 const SHADOW_SIZE: usize = 1024;
 
-/// Largest picture side [pixels]: 64 megapixels are more than any screen and still fit in memory.
+/// Largest side of a picture \[pixels\]: 64 megapixels exceed any screen and still fit in memory.
 const MAX_SIDE: usize = 8192;
 
 /// Draws views of one size.
@@ -53,12 +54,13 @@ impl Renderer {
         Renderer { width: width.clamp(1, MAX_SIDE), height: height.clamp(1, MAX_SIDE), is_draft: false }
     }
 
-    /// The same without ambient shadows and with a coarser shadow, in a third of the time: for small pictures, and for charts, whose colors mean numbers.
+    /// A renderer without ambient shadows and with a coarser shadow, in a third of the time: for small pictures, and
+    /// for charts, whose colors mean numbers.
     pub fn draft(width: usize, height: usize) -> Renderer {
         Renderer { is_draft: true, ..Renderer::new(width, height) }
     }
 
-    /// Width over height.
+    /// Width divided by height.
     pub fn aspect(&self) -> f32 {
         self.width as f32 / self.height as f32
     }
@@ -114,7 +116,7 @@ impl Renderer {
     }
 }
 
-/// All that shading reads.
+/// The input of shading.
 struct Pass<'a> {
     view: &'a View<'a>,
     /// Linear colors of the surfaces with one color.
@@ -161,7 +163,7 @@ impl Pass<'_> {
         for s in 0..SAMPLES {
             let [ox, oy] = OFFSETS[s];
             let mut source = sources[s];
-            // Bodies below the ground are hidden by it.
+            // The ground hides bodies below it.
             let ground = constant + per_column * (px + ox) + per_row * (py + oy);
             if source != NOTHING && ground > inverse_depths[s] * (1.0 + 1e-4) {
                 source = NOTHING;
@@ -186,7 +188,7 @@ impl Pass<'_> {
         display(color)
     }
 
-    /// Whether two samples may share one shading: same surface, no crease between, no field step.
+    /// Whether two samples may share one shading: same surface, no crease in between, no step of the field.
     fn is_same_piece(&self, a: u32, b: u32) -> bool {
         if a == b {
             return true;
@@ -244,7 +246,7 @@ impl Pass<'_> {
 
     fn albedo(&self, surface: &Surface<'_>, triangle: &super::scene::Triangle, weights: V3) -> V3 {
         let place = |value: f32, min: f32, max: f32| {
-            // A field of one value lies in the middle of its range.
+            // A field with one value lies at the center of its range.
             if max > min { f64::from((value - min) / (max - min)) } else { 0.5 }
         };
         match surface.paint {
@@ -262,16 +264,16 @@ impl Pass<'_> {
         }
     }
 
-    /// Share of the pixel around (x, y) that lies on an edge of the triangle.
+    /// Fraction of the pixel around (x, y) that lies on an edge of the triangle.
     fn wire_coverage(&self, width: f32, x: f32, y: f32, corners: [V3; 3], position: V3) -> f32 {
         let eye = self.projection.basis.eye;
         let pixel = dot(sub(position, eye), self.projection.basis.forward) / self.projection.focal;
         let twice_area = norm(cross(sub(corners[1], corners[0]), sub(corners[2], corners[0])));
-        // Distance to an edge is its barycentric weight times the height of the triangle above it.
+        // The distance to an edge is its barycentric weight times the height of the triangle above it.
         let height = |i: usize| twice_area / norm(sub(corners[(i + 2) % 3], corners[(i + 1) % 3])).max(1e-30);
         let heights = [height(0), height(1), height(2)];
         let mut sum = 0.0;
-        // Seen at a slant, lines are thinner than the pixel grid: four positions per pixel keep them from breaking up.
+        // At a slant, lines are thinner than the pixel grid: four positions per pixel keep them from breaking up.
         for [ox, oy] in [[-0.3, -0.1], [0.1, -0.3], [0.3, 0.1], [-0.1, 0.3]] {
             let weights = barycentric(eye, self.projection.ray(x + ox, y + oy), corners);
             let nearest = (0..3).map(|i| (weights[i] * heights[i]).abs()).fold(f32::INFINITY, f32::min);
@@ -281,7 +283,7 @@ impl Pass<'_> {
     }
 }
 
-/// Caps a sample before samples are averaged: a highlight far above white would eat the antialiasing of its edge.
+/// Limits a sample before samples are averaged: a highlight far above white would spoil the antialiasing of its edge.
 fn display_weight(color: V3) -> V3 {
     each(color, |c| c.min(2.5))
 }
@@ -300,7 +302,7 @@ fn barycentric(eye: V3, ray: V3, [a, b, c]: [V3; 3]) -> V3 {
     [1.0 - u - v, u, v]
 }
 
-/// The weights moved into the triangle: at an edge the mean sample position may lie just outside.
+/// The weights clamped to the triangle: at an edge the mean sample position may lie just outside.
 fn clamped([a, b, c]: V3) -> V3 {
     let weights = [a.clamp(0.0, 1.0), b.clamp(0.0, 1.0), c.clamp(0.0, 1.0)];
     let sum = weights[0] + weights[1] + weights[2];
@@ -350,7 +352,8 @@ mod tests {
         let with = Renderer::new(150, 100).render(&view(vec![surface], bounds));
         let without = Renderer::new(150, 100).render(&view(Vec::new(), bounds));
         let luminance = |image: &Image, x, y| image.pixel(x, y).iter().map(|&c| u32::from(c)).sum::<u32>();
-        // The key light comes from the upper left: the ground right of the ball darkens, the ground left of it hardly.
+        // The key light comes from the upper left: the ground right of the ball darkens, the ground left of it hardly
+        // changes.
         let darkest = (0..100)
             .flat_map(|y| (75..150).map(move |x| (x, y)))
             .map(|(x, y)| luminance(&without, x, y) as i64 - luminance(&with, x, y) as i64);
@@ -358,7 +361,8 @@ mod tests {
         assert!(luminance(&with, 62, 30) > luminance(&with, 88, 68), "top left of the ball is lit");
     }
 
-    /// Nothing in view, empty meshes, NaN, broken indices, zero sizes, a camera in the middle of a body: a picture every time.
+    /// Nothing in view, empty meshes, NaN, broken indices, zero sizes, a camera inside a body: there is a picture every
+    /// time.
     #[test]
     fn nothing_can_stop_a_picture() {
         let (mesh, bounds) = ball();

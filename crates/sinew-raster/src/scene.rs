@@ -1,15 +1,15 @@
-//! What a picture shows, and its preparation: one flat triangle list with corner normals.
+//! The contents of a picture, and their preparation: one flat triangle list with corner normals.
 
 use super::camera::Bounds;
 use super::color::{ColorMap, Rgb};
 use super::vector::{V3, add, cross, dot, is_finite, norm, scale, smoothstep, sub, unit_or};
 
-/// How light leaves a surface.
+/// Reflection properties of a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finish {
     /// Strength of the highlight, 0 (chalk) to 1 (wet).
     pub gloss: f32,
-    /// How far light creeps around the terminator, 0 (stone) to 1 (skin); reddens it as blood does.
+    /// How far light spreads past the terminator, 0 (stone) to 1 (skin); it reddens as in living tissue.
     pub translucency: f32,
 }
 
@@ -18,7 +18,7 @@ impl Finish {
     pub const FLESH: Finish = Finish { gloss: 0.45, translucency: 0.8 };
     /// Obstacles and props.
     pub const MATTE: Finish = Finish { gloss: 0.08, translucency: 0.0 };
-    /// Color-mapped fields: little sheen, so that a color means a number.
+    /// Color-mapped fields: little sheen, so that colors keep their meaning.
     pub const CHART: Finish = Finish { gloss: 0.10, translucency: 0.0 };
 }
 
@@ -38,7 +38,7 @@ pub enum Paint<'a> {
         /// The map.
         map: ColorMap,
     },
-    /// Numbers on the triangles: constant in each, as cell fields are.
+    /// Numbers on the triangles: constant in each, as for cell fields.
     TriangleField {
         /// One value per triangle.
         values: &'a [f32],
@@ -56,7 +56,7 @@ pub enum Paint<'a> {
 pub struct Wireframe {
     /// Color of the lines.
     pub color: Rgb,
-    /// Width of the lines [pixels].
+    /// Width of the lines \[pixels\].
     pub width: f32,
     /// 0 invisible, 1 opaque.
     pub opacity: f32,
@@ -71,9 +71,9 @@ impl Default for Wireframe {
 /// One triangulated surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a> {
-    /// Vertices [m]. Triangles at vertices that are not finite are left out.
+    /// Vertices \[m\]. Triangles with vertices that are not finite are ignored.
     pub positions: &'a [[f32; 3]],
-    /// Corners, counter-clockwise from outside. Triangles that name missing vertices are left out.
+    /// Corners, counterclockwise when seen from outside. Triangles that refer to missing vertices are ignored.
     pub triangles: &'a [[u32; 3]],
     /// Color.
     pub paint: Paint<'a>,
@@ -93,11 +93,11 @@ impl<'a> Surface<'a> {
 /// A triangle of the flat list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
-    /// Into [`Prepared::positions`].
+    /// Indices into [`Prepared::positions`].
     pub corners: [u32; 3],
-    /// Into the surfaces of the view.
+    /// Index into the surfaces of the view.
     pub surface: u32,
-    /// The triangle's number within its surface.
+    /// Index of the triangle within its surface.
     pub local: u32,
 }
 
@@ -119,7 +119,8 @@ pub(crate) struct Prepared {
     pub bounds: Bounds,
 }
 
-/// Neighboring faces blend fully below 30° and not at all above 60°; the smooth band keeps a bending crease from popping.
+/// Neighboring faces blend fully below 30° and not at all above 60°; the smooth transition keeps a bending crease from
+/// popping.
 const CREASE_BLEND: (f32, f32) = (0.5, 0.866);
 
 impl Prepared {
@@ -136,7 +137,7 @@ impl Prepared {
                     continue;
                 }
                 let [a, b, c] = t.map(|v| surface.positions[v as usize]);
-                // Twice the area along the normal: larger faces weigh more in the averages below.
+                // Twice the area along the normal: larger faces have more weight in the averages below.
                 let n = cross(sub(b, a), sub(c, a));
                 let length = norm(n);
                 if !(is_finite(a) && is_finite(b) && is_finite(c) && length > 0.0 && length.is_finite()) {
@@ -153,7 +154,7 @@ impl Prepared {
                 vector_area = add(vector_area, n);
                 total_area += length;
             }
-            // Gauss: the area vectors of a closed surface sum to zero. An open tube does too, and loses nothing but the
+            // Gauss: the area vectors of a closed surface sum to zero. Those of an open tube do too; it only loses the
             // shadow of its inner side.
             prepared.is_closed.push(norm(vector_area) <= 1e-3 * total_area);
         }

@@ -1,4 +1,4 @@
-//! Light: a warm key with soft shadow, a cool fill, a rim from behind and the sky.
+//! Lighting: a warm key light with a soft shadow, a cool fill light, a rim light from behind and the sky.
 //!
 //! All colors here are linear; [`display`] maps them to bytes.
 
@@ -14,7 +14,7 @@ const KEY: V3 = [1.22, 1.14, 1.02];
 const FILL: V3 = [0.15, 0.18, 0.22];
 const RIM: V3 = [0.70, 0.76, 0.86];
 const SKY: V3 = [0.34, 0.375, 0.42];
-/// Light thrown back by the ground.
+/// Light reflected by the ground.
 const BOUNCE: V3 = [0.17, 0.155, 0.14];
 
 const GROUND_LIGHT: V3 = [0.605, 0.60, 0.595];
@@ -22,7 +22,8 @@ const GROUND_DARK: V3 = [0.545, 0.545, 0.55];
 const BACK_LOW: V3 = [0.96, 0.965, 0.975];
 const BACK_HIGH: V3 = [0.52, 0.60, 0.70];
 
-/// Directions of the lights for one view: they turn with the camera, so every picture is lit from over the shoulder.
+/// Directions of the lights for one view: they move with the camera, so that every picture is lit from over the
+/// shoulder.
 pub(crate) struct Lights {
     pub key: V3,
     fill: V3,
@@ -49,7 +50,7 @@ impl Lights {
         }
     }
 
-    /// Light that leaves a point of a body towards the eye.
+    /// Light from a point of a body toward the eye.
     pub fn body(&self, at: &ShadePoint, finish: &Finish, shadow: &SoftShadow) -> V3 {
         let n = at.normal;
         let facing = dot(n, self.key);
@@ -58,7 +59,7 @@ impl Lights {
         let wrapped = |w: f32| ((facing + w) / (1.0 + w)).max(0.0);
         let diffuse = [wrapped(creep[0]), wrapped(creep[1]), wrapped(creep[2])];
         let lit = if facing > -0.35 { shadow.lit(at.position, n) } else { 0.0 };
-        // Inside tissue a shadow's edge bleeds red as well.
+        // Inside tissue the edge of a shadow bleeds red as well.
         let soft = 0.25 * finish.translucency;
         let shade = [lit + (lit.sqrt() - lit) * soft, lit, lit];
         let mut light = mul(KEY, mul(diffuse, shade));
@@ -89,16 +90,16 @@ impl Lights {
     }
 }
 
-/// What the light needs to know about a point.
+/// Lighting inputs at a point.
 pub(crate) struct ShadePoint {
     pub position: V3,
-    /// Unit, towards the eye's side.
+    /// Unit normal on the side of the eye.
     pub normal: V3,
     pub to_eye: V3,
     pub albedo: V3,
-    /// Share of the sky seen, 0..1.
+    /// Visible fraction of the sky, 0..1.
     pub sky: f32,
-    /// Share of the light that the ground below can throw back, 0..1.
+    /// Fraction of the light that the ground below can reflect, 0..1.
     pub openness: f32,
 }
 
@@ -107,15 +108,15 @@ pub(crate) struct Backdrop {
     up: UpAxis,
     ground: Option<f32>,
     center: V3,
-    /// The ground is clear within this distance of the center and has faded into the background at twice that [m].
+    /// The ground is clear within this distance of the center and has faded into the background at twice that \[m\].
     clear: f32,
-    /// Edge of a checker square [m].
+    /// Edge of a checker square \[m\].
     checker: f32,
 }
 
 impl Backdrop {
     pub fn new(up: UpAxis, ground: Option<f32>, center: V3, radius: f32) -> Backdrop {
-        // Squares of 1, 2 or 5 times a power of ten, so that they measure.
+        // Squares of 1, 2 or 5 times a power of ten, so that they can serve as a scale.
         let wanted = 0.35 * radius;
         let power = 10.0f32.powf(wanted.log10().floor());
         let checker = [1.0, 2.0, 5.0].into_iter().map(|m| m * power).rfind(|&c| c <= wanted * 1.0001).unwrap_or(power);
@@ -130,7 +131,7 @@ impl Backdrop {
     }
 
     /// 1/depth of the ground on the screen as (constant, per column, per row): affine like that of any plane, zero or
-    /// negative where the ground is not seen.
+    /// negative where the ground is not visible.
     pub fn ground_inverse_depth(&self, projection: &Projection) -> V3 {
         let (axis, eye) = (self.up.index(), projection.basis.eye);
         match self.ground {
@@ -165,21 +166,21 @@ impl Backdrop {
             return background;
         }
         let tile = [position[axes[0]] / self.checker, position[axes[1]] / self.checker];
-        // Box-filtered checker; squares fade out when they are no larger than the pixel that looks at them.
+        // Box-filtered checker; squares fade out when they are no larger than a pixel.
         let width = footprint / self.checker;
         let pattern = filtered_square_wave(tile[0], width) * filtered_square_wave(tile[1], width);
         let albedo = lerp(GROUND_DARK, GROUND_LIGHT, 0.5 + 0.5 * pattern);
         let lit = shadow.lit(position, lights.up);
         let sky = occlusion.on_ground(position);
         let key = scale(KEY, lit * dot(lights.up, lights.key));
-        // Straight ambient is too faint to ground a body in bright key light; sky^1.5 is nearer to a photograph of a matte floor.
-        // Even a closed gap gets a little light, or it would look like a hole in the floor.
+        // Plain ambient light is too faint to ground a body in bright key light; sky^1.5 is nearer to a photograph of a
+        // matte floor. Even a closed gap gets a little light, or it would look like a hole in the floor.
         let light = add(scale(key, 0.4 + 0.6 * sky), scale(SKY, 0.1 + 0.9 * sky * sky.sqrt()));
         lerp(background, mul(albedo, light), visible)
     }
 }
 
-/// Floor by truncation: without SSE 4.1, which is not assumed, `f32::floor` is a call into a library.
+/// Floor by truncation: without SSE 4.1, which is not assumed, `f32::floor` is a library call.
 fn floor(x: f32) -> f32 {
     let truncated = x as i32 as f32;
     if truncated > x { truncated - 1.0 } else { truncated }
@@ -213,7 +214,7 @@ pub(crate) fn display(color: V3) -> [u8; 3] {
     [byte(color[0]), byte(color[1]), byte(color[2])]
 }
 
-/// Size of a pixel on a plane at `position` seen at a slant [m].
+/// Size of a pixel on a plane at `position` seen at a slant \[m\].
 pub(crate) fn footprint(projection: &Projection, position: V3, normal: V3) -> f32 {
     let sight = sub(position, projection.basis.eye);
     let distance = norm(sight);
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn square_wave_filter_keeps_the_mean() {
-        // A window of one whole period sees as much light as dark, wherever it lies.
+        // A window of one whole period has as much light as dark, at any position.
         for i in 0..20 {
             assert!(filtered_square_wave(0.37 * i as f32, 2.0).abs() < 1e-5);
         }

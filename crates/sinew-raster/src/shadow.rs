@@ -1,10 +1,10 @@
-//! Depth maps seen from a light: who stands in whose way.
+//! Depth maps seen from a light, for shadows.
 
 use super::camera::Bounds;
 use super::scene::Prepared;
 use super::vector::{V3, cross, dot, frame_about};
 
-/// Heights towards a distant light over a square of texels.
+/// Heights toward a distant light over a square of texels.
 ///
 /// A point p is in shadow where the map is higher than p·d, d being the direction to the light.
 pub(crate) struct DepthMap {
@@ -58,7 +58,7 @@ impl DepthMap {
             *p = [(p[0] - origin[0]) * scale, (p[1] - origin[1]) * scale, p[2]];
         }
         for (t, &normal) in prepared.triangles.iter().zip(&prepared.face_normals) {
-            // The far side of a closed body is hidden by its near side.
+            // The near side of a closed body hides its far side.
             if prepared.is_closed[t.surface as usize] && dot(normal, direction) < 0.0 {
                 continue;
             }
@@ -68,7 +68,7 @@ impl DepthMap {
         map
     }
 
-    /// Edge of a texel [m].
+    /// Edge of a texel \[m\].
     pub fn texel(&self) -> f32 {
         1.0 / self.scale
     }
@@ -86,7 +86,7 @@ impl DepthMap {
     fn draw(&mut self, a: V3, mut b: V3, mut c: V3) {
         let (left, right) = (a[0].min(b[0]).min(c[0]), a[0].max(b[0]).max(c[0]));
         let (low, high) = (a[1].min(b[1]).min(c[1]), a[1].max(b[1]).max(c[1]));
-        // Everything lies at least two texels inside the map by its construction, so casts need no check.
+        // The map leaves a margin of two texels on all sides, so casts need no check.
         let (x0, x1) = (left as usize, right as usize);
         let (y0, y1) = (low as usize, high as usize);
         // Within one texel: most triangles of a fine mesh in a coarse map end here.
@@ -123,7 +123,7 @@ impl DepthMap {
         }
     }
 
-    /// Share of light that passes at height `h`, interpolated between the four texels around (u, v).
+    /// Fraction of light that passes at height `h`, interpolated between the four texels around (u, v).
     #[inline]
     pub fn lit(&self, u: f32, v: f32, h: f32) -> f32 {
         lit(&self.heights, self.size, u, v, h)
@@ -153,8 +153,8 @@ fn lit(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> f32 {
     below * (1.0 - fy) + above * fy
 }
 
-/// Interpolated share of the texels around (u, v) that are higher than `h`, and the sum of their heights with the same
-/// weights. Interpolation matters: a count of texels would draw streaks through the penumbra.
+/// Interpolated fraction of the texels around (u, v) that are higher than `h`, and the sum of their heights with the
+/// same weights. A plain count of texels would draw streaks through the penumbra.
 #[inline(always)]
 fn blocking(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> (f32, f32) {
     let (u, v) = (u - 0.5, v - 0.5);
@@ -187,23 +187,23 @@ const FILTER_TAPS: usize = 16;
 /// Taps of the filter on the coarsest level, whose radius has no bound in texels.
 const WIDE_TAPS: usize = 40;
 
-/// Texels per side of the coarsest level: below, maxima would swell every shadow.
+/// Texels per side of the coarsest level: in smaller ones, maxima would enlarge every shadow.
 const COARSEST: usize = 32;
 
 /// Tangent of the half angle of the key light: about a soft box one and a half meters wide at six meters.
 const LIGHT_RADIUS: f32 = 0.12;
 
-/// Steepest plane, height over distance, that a receiver is believed to be; beyond, it faces away from the light anyway.
+/// Steepest assumed plane of a receiver, height over distance; steeper ones face away from the light anyway.
 const STEEPEST: f32 = 5.0;
 
-/// Cells per side of the map that tells where no shadow can be.
+/// Cells per side of the map that shows where no shadow is possible.
 const COARSE: usize = 64;
 
 /// A key light with shadows that are sharp at the contact and soft far from it.
 ///
 /// Percentage-closer soft shadows: the mean distance to the occluders around the point sets the width of the filter.
-/// Wide filters read coarser levels of a pyramid of maxima, so that their few taps still overlap and no copies of an edge
-/// show. Reference: R. Fernando, "Percentage-Closer Soft Shadows" (2005).
+/// Wide filters read coarser levels of a pyramid of maxima, so that their few taps still overlap and no copies of an
+/// edge show. Reference: R. Fernando, "Percentage-Closer Soft Shadows" (2005).
 pub(crate) struct SoftShadow {
     map: DepthMap,
     /// Halvings of `map`: side and heights.
@@ -211,11 +211,11 @@ pub(crate) struct SoftShadow {
     search: [[f32; 2]; SEARCH_TAPS],
     filter: [[f32; 2]; FILTER_TAPS],
     wide: [[f32; 2]; WIDE_TAPS],
-    /// Highest texel in reach of the search, to leave early where nothing can cast a shadow.
+    /// Highest texel within reach of the search, to return early where nothing can cast a shadow.
     coarse: Vec<f32>,
     /// Lowest height drawn.
     lowest: f32,
-    /// Largest radius of the search [texels].
+    /// Largest radius of the search \[texels\].
     reach: f32,
 }
 
@@ -224,7 +224,7 @@ impl SoftShadow {
         debug_assert!(size.is_power_of_two() && size >= COARSE, "levels halve down to the coarse map");
         let mut map = DepthMap::new(prepared, direction, size);
         let lowest = map.heights.iter().copied().filter(|h| h.is_finite()).fold(map.top, f32::min);
-        // Beyond a sixth of the map a shadow has no shape left worth its samples.
+        // Beyond a sixth of the map a shadow has no visible shape left.
         let reach = (LIGHT_RADIUS * (map.top - lowest) * map.scale).clamp(2.0, 0.18 * size as f32);
         let mut levels = vec![(size, std::mem::take(&mut map.heights))];
         while let Some((side, heights)) = levels.last().filter(|(side, _)| *side > COARSEST) {
@@ -237,7 +237,7 @@ impl SoftShadow {
         SoftShadow { search: spiral(), filter: spiral(), wide: spiral(), levels, coarse, lowest, reach, map }
     }
 
-    /// Share of the key light that reaches a point with unit normal `n`, 0..1.
+    /// Fraction of the key light that reaches a point with unit normal `n`, 0..1.
     pub fn lit(&self, p: V3, n: V3) -> f32 {
         // Grazing light needs a larger offset along the normal to clear the texel's own slope.
         let slope = 1.0 - dot(n, self.map.direction).clamp(0.0, 1.0);
@@ -248,13 +248,14 @@ impl SoftShadow {
         let cell = |at: f32| (at * (COARSE as f32 / size)) as usize;
         let top = self.coarse[cell(inside_v) * COARSE + cell(inside_u)];
         let outside = (inside_u - u).abs().max((inside_v - v).abs());
-        // Points beside the map still feel its border through the filter.
+        // The filter extends the border of the map to points beside it.
         if top <= h || outside > self.reach {
             return 1.0;
         }
         let above = (self.local_top(inside_u, inside_v) - h).max(0.0);
         let radius = (LIGHT_RADIUS * above * self.map.scale).clamp(1.5, self.reach);
-        // The receiver itself rises towards the light: taps beside the point compare with its plane, not with its height.
+        // The receiver itself rises toward the light: taps beside the point compare with its plane, not with its
+        // height.
         let facing = dot(n, self.map.direction).max(1e-3);
         let rise = |axis: V3| (-dot(n, axis) / facing).clamp(-STEEPEST, STEEPEST) * self.map.texel();
         let plane = Receiver { u, v, h, slope, rise: [rise(self.map.tangent), rise(self.map.bitangent)] };
@@ -283,14 +284,14 @@ impl SoftShadow {
         here + (self.filtered(level + 1, &plane, penumbra) - here) * next.min(1.0)
     }
 
-    /// The coarse map, interpolated: where its cells jump, the search must not.
+    /// The interpolated coarse map: where its cells jump, the search must not.
     fn local_top(&self, u: f32, v: f32) -> f32 {
         let scale = COARSE as f32 / self.map.size as f32;
         let last = (COARSE - 1) as f32;
         let (x, y) = ((u * scale - 0.5).clamp(0.0, last - 1e-3), (v * scale - 0.5).clamp(0.0, last - 1e-3));
         let (i, k) = (x as usize, y as usize);
         let (fx, fy) = (x - i as f32, y - k as f32);
-        // Empty cells are as low as can be without spoiling the mean.
+        // Empty cells get the lowest height that does not spoil the mean.
         let at = |i: usize, k: usize| self.coarse[k * COARSE + i].max(self.lowest);
         let below = at(i, k) + (at(i + 1, k) - at(i, k)) * fx;
         let above = at(i, k + 1) + (at(i + 1, k + 1) - at(i, k + 1)) * fx;
@@ -319,18 +320,18 @@ impl SoftShadow {
         level
     }
 
-    /// Maxima over a coarse texel stand above a sloped surface: occluders must be higher by that much.
+    /// Maxima over a coarse texel lie above a sloped surface: occluders must be higher by that much.
     fn margin(&self, shrink: f32, slope: f32) -> f32 {
         (1.0 / shrink - 1.0) * self.map.texel() * (0.6 + 1.4 * slope)
     }
 }
 
-/// The tangent plane of the point that asks for light, in texels of the base.
+/// The tangent plane at the lit point, in texels of the base.
 struct Receiver {
     u: f32,
     v: f32,
     h: f32,
-    /// 0 where the plane faces the light, 1 where it stands along it.
+    /// 0 where the plane faces the light, 1 where it is parallel to it.
     slope: f32,
     /// Height gained per texel.
     rise: [f32; 2],

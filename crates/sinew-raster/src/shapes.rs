@@ -9,9 +9,9 @@ use super::vector::{V3, cross, dot, sub};
 /// A triangulated shape in its own coordinates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShapeMesh {
-    /// Vertices [m].
+    /// Vertices \[m\].
     pub positions: Vec<[f32; 3]>,
-    /// Counter-clockwise from outside.
+    /// Corners, counterclockwise when seen from outside.
     pub triangles: Vec<[u32; 3]>,
 }
 
@@ -45,7 +45,7 @@ impl ShapeMesh {
             }
         };
         let quarter = std::f32::consts::FRAC_PI_2;
-        // Poles are rings of zero radius: their collapsed triangles are dropped by the renderer, the rest stays regular.
+        // Poles are rings of zero radius: the renderer drops their collapsed triangles, and the rest stays regular.
         for i in 0..=half {
             ring(a, quarter * (i as f32 / half as f32 - 1.0));
         }
@@ -85,7 +85,7 @@ impl ShapeMesh {
                     let mut p = [0.0; 3];
                     p[axis] = 0.5 * sign * size[axis];
                     p[u] = (s - 0.5) * size[u];
-                    // Turning one parameter keeps the face outward on the negative side.
+                    // Reversing one parameter keeps the face outward on the negative side.
                     p[v] = sign * (t - 0.5) * size[v];
                     p
                 });
@@ -94,7 +94,8 @@ impl ShapeMesh {
         mesh
     }
 
-    /// A square patch of the plane through `point` with the given unit `normal`, `half` from the middle to an edge.
+    /// A square patch of the plane through `point` with the given unit `normal`; `half` is the distance from its center
+    /// to an edge.
     pub fn patch(point: [f32; 3], normal: [f32; 3], half: f32, divisions: usize) -> ShapeMesh {
         let (t, s) = super::vector::frame_about(normal);
         debug_assert!(dot(cross(t, s), normal) > 0.99, "frame is right-handed");
@@ -105,7 +106,7 @@ impl ShapeMesh {
         mesh
     }
 
-    /// A torus about the z axis: `major` from the axis to the middle of the tube, `minor` the radius of the tube.
+    /// A torus about the z axis: `major` from the axis to the center of the tube, `minor` the radius of the tube.
     pub fn torus(major: f32, minor: f32, around: usize, across: usize) -> ShapeMesh {
         let (around, across) = (around.max(3), across.max(3));
         let mut mesh = ShapeMesh::default();
@@ -123,7 +124,7 @@ impl ShapeMesh {
         mesh
     }
 
-    /// The shape after mapping every vertex, e.g. with the pose of a collider.
+    /// The shape with every vertex mapped, for example by the pose of a collider.
     #[must_use]
     pub fn mapped(mut self, map: impl Fn([f32; 3]) -> [f32; 3]) -> ShapeMesh {
         self.positions.iter_mut().for_each(|p| *p = map(*p));

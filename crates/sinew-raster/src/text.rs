@@ -1,8 +1,8 @@
-//! A small stroke font, drawn as round pens draw.
+//! A small stroke font with round pens.
 //!
-//! Glyphs live on a grid: baseline 0, x-height 4, capitals 6, descenders −2. A glyph is a list of strokes separated by `;`,
-//! each a list of `x,y` points. Three kinds: plain strokes are polygons, `~` strokes run along the quadratic B-spline of
-//! their points (from the first to the last), `@` strokes along the closed one.
+//! Glyphs live on a grid: baseline 0, x-height 4, capitals 6, descenders −2. A glyph is a list of strokes separated by
+//! `;`, each a list of `x,y` points. Three kinds: plain strokes are polygons, `~` strokes run along the quadratic
+//! B-spline of their points (from the first to the last), `@` strokes along the closed one.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -121,7 +121,7 @@ const GLYPHS: &[Glyph] = &[
     ('Δ', 4.2, "0,0 2.1,6 4.2,0 0,0"),
 ];
 
-/// A box stands for a character the font lacks.
+/// A box replaces a character that the font lacks.
 const MISSING: Glyph = ('\u{fffd}', 3.2, "0,0 3.2,0 3.2,6 0,6 0,0");
 
 /// Free space between glyphs, in grid units.
@@ -137,7 +137,7 @@ struct Outline {
     segments: Vec<Segment>,
 }
 
-/// Where a line of text is attached to its position.
+/// Alignment of a line of text at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Left,
@@ -157,7 +157,7 @@ pub(crate) fn draw_text(image: &mut Image, text: &str, x: f32, y: f32, size: f32
         Anchor::Left => 0.0,
         Anchor::Right => text_width(text, size),
     };
-    // Thin enough for counters to stay open, never thinner than a pixel can show.
+    // Thin enough for counters to stay open, and never thinner than a pixel can show.
     let radius = (0.068 * size).max(0.55);
     for c in text.chars() {
         let glyph = outline(c);
@@ -239,7 +239,7 @@ enum Ends {
     Closed,
 }
 
-/// Quadratic B-spline: from middle to middle of the control polygon, bent by the corner between them.
+/// Quadratic B-spline: from midpoint to midpoint of the control polygon, bent by the corner between them.
 fn spline(points: &[[f32; 2]], ends: Ends) -> Vec<[f32; 2]> {
     const STEPS: usize = 8;
     let n = points.len();

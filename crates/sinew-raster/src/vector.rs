@@ -1,7 +1,7 @@
 //! Three-component `f32` arithmetic on plain arrays.
 //!
-//! Pictures need seven digits and streams of vertices, not a generic scalar: arrays keep vertex buffers flat and convert
-//! freely to what files hold.
+//! Pictures need seven digits and streams of vertices, not a generic scalar: arrays keep vertex buffers flat and
+//! convert freely to the contents of files.
 
 /// A point, direction or linear color.
 pub(crate) type V3 = [f32; 3];
@@ -38,7 +38,7 @@ pub(crate) fn lerp(a: V3, b: V3, t: f32) -> V3 {
     [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t, a[2] + (b[2] - a[2]) * t]
 }
 
-/// Applies `f` to each component. Inlines where `<[f32; 3]>::map` was seen to stay a call per pixel.
+/// Applies `f` to each component. It is inlined; `<[f32; 3]>::map` remained a call per pixel.
 #[inline(always)]
 pub(crate) fn each(a: V3, f: impl Fn(f32) -> f32) -> V3 {
     [f(a[0]), f(a[1]), f(a[2])]
@@ -59,7 +59,7 @@ pub(crate) fn norm(a: V3) -> f32 {
     dot(a, a).sqrt()
 }
 
-/// Unit vector along `a`, or `fallback` where `a` has no usable length.
+/// Unit vector along `a`, or `fallback` if `a` has no usable length.
 #[inline(always)]
 pub(crate) fn unit_or(a: V3, fallback: V3) -> V3 {
     let n = norm(a);

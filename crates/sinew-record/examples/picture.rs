@@ -1,4 +1,4 @@
-//! Draws a still life with the software rasteriser: `cargo run --release -p sinew-scene --example picture -- still_life.png`.
+//! Draws a still life with the software rasterizer: `cargo run --release -p sinew-scene --example picture -- still_life.png`.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! From a recording to the files of other programs, several at once in one pass.
+//! Conversion of a recording to other file formats, several at once in one pass.
 //!
-//! The recorders are those of a run, and they see the frames as a run's recorders do: what is converted later is what would have
-//! been written then.
+//! It uses the recorders of a run, which see the same frames: a later conversion writes the same files as the run
+//! itself.
 
 mod format;
 mod settings;
@@ -23,19 +23,19 @@ use crate::record::{Estimate, FileRecorder};
 /// Which frames are converted, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertOptions {
-    /// Numbers of the first and the last frame.
+    /// Indices of the first and the last frame.
     pub frames: RangeInclusive<usize>,
-    /// Every how many of the recorded frames one is taken.
+    /// Interval between converted frames, in recorded frames.
     pub every: usize,
-    /// Cell fields of VTU files, from [`crate::record::CELL_FIELDS`]; what the scene says when `None`.
+    /// Cell fields of VTU files, from [`crate::record::CELL_FIELDS`]; `None` uses those of the scene.
     pub fields: Option<Vec<String>>,
-    /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; what the scene says when `None`.
+    /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; `None` uses that of the scene.
     pub color: Option<String>,
-    /// Width and height of pictures [pixels]; what the scene says when `None`.
+    /// Width and height of pictures \[pixels\]; `None` uses those of the scene.
     pub size: Option<[usize; 2]>,
-    /// Frames per value clip of USD files; what the scene says when `None`.
+    /// Frames per value clip of USD files; `None` uses the value of the scene.
     pub clips: Option<usize>,
-    /// Most morph targets of a body in GLB files; what the scene says when `None`.
+    /// Maximum number of morph targets of a body in GLB files; `None` uses the value of the scene.
     pub morph_targets: Option<usize>,
 }
 
@@ -53,14 +53,14 @@ impl Default for ConvertOptions {
     }
 }
 
-/// What will be written, and how large it is.
+/// The planned outputs and their sizes.
 pub struct Plan<'a> {
-    /// One entry per output, in the order they were asked for.
+    /// One entry per output, in the given order.
     pub outputs: Vec<PlannedOutput>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     recording: &'a Recording,
-    /// Frames with everything.
+    /// Frames with all data.
     shown: BTreeSet<usize>,
     /// Frames for tables of probes, which are recorded at every frame.
     probed: BTreeSet<usize>,
@@ -70,7 +70,7 @@ pub struct Plan<'a> {
 /// One output.
 #[derive(Clone, Debug)]
 pub struct PlannedOutput {
-    /// The file that was asked for; sequences and caches of several bodies lie beside it.
+    /// The given file; sequences and caches of several bodies lie beside it.
     pub path: PathBuf,
     /// Its format.
     pub format: OutputFormat,
@@ -78,21 +78,21 @@ pub struct PlannedOutput {
     pub estimate: Estimate,
 }
 
-/// What came of a conversion.
+/// The result of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertReport {
-    /// One entry per output, in the order they were asked for.
+    /// One entry per output, in the given order.
     pub outputs: Vec<WrittenOutput>,
-    /// Frames that were converted.
+    /// Number of converted frames.
     pub frames: usize,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// One output that was written.
+/// One written output.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenOutput {
-    /// The file that was asked for.
+    /// The given file.
     pub path: PathBuf,
     /// All its files.
     pub files: Vec<PathBuf>,
@@ -114,22 +114,22 @@ pub enum ConvertError {
     Recording {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: StoreError,
     },
-    /// The extension of an output says nothing.
-    #[error("cannot tell what to write to {}\n{}", path.display(), format::known_formats(extension))]
+    /// The extension of an output is unknown.
+    #[error("unknown format of {}\n{}", path.display(), format::known_formats(extension))]
     UnknownFormat {
         /// The file.
         path: PathBuf,
-        /// Its extension, in small letters.
+        /// Its extension, in lower case.
         extension: String,
     },
     /// Nothing to write.
     #[error("no output is given")]
     NoOutput,
     /// Two outputs are the same.
-    #[error("{} is asked for twice", path.display())]
+    #[error("{} is given twice", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
@@ -140,26 +140,26 @@ pub enum ConvertError {
     /// No frame is selected.
     #[error("no frame is selected: the recording has frames 0 to {last}")]
     NoFrames {
-        /// Number of the last frame.
+        /// Index of the last frame.
         last: usize,
     },
-    /// Something needs the stress of the cells.
+    /// An output needs the stress of the cells.
     #[error(
         "the recording has no stress, which {what} needs\nhint: record it with `stress = true` in [record], and run the scene again"
     )]
     NoStress {
-        /// What needs it.
+        /// The output that needs it.
         what: String,
     },
     /// A file cannot be written.
     #[error("{0}")]
     Record(#[from] RecordError),
-    /// The user has stopped it.
+    /// The user interrupted the conversion.
     #[error("interrupted; no unfinished file is left")]
     Interrupted,
 }
 
-/// The recording that a path means: a file, or the one in the folder of a run.
+/// The recording at a path: the file itself, or the one in the folder of a run.
 pub fn find_recording(path: &Path) -> Result<PathBuf, ConvertError> {
     if !path.is_dir() {
         let missing = || ConvertError::NoRecording { path: path.into() };
@@ -188,7 +188,7 @@ pub fn open_recording(path: &Path) -> Result<Recording, ConvertError> {
     Recording::open(&path).map_err(|source| ConvertError::Recording { path, source })
 }
 
-/// Writes all outputs; `progress` is told how many of how many frames are done, and may stop it.
+/// Writes all outputs; calls `progress` with the number of frames done and the total, and stops if it returns `Break`.
 pub fn convert(
     recording: &Recording,
     outputs: &[PathBuf],
@@ -198,7 +198,7 @@ pub fn convert(
     plan(recording, outputs, options)?.execute(progress)
 }
 
-/// Decides what will be written, and finds out how large it is.
+/// Plans the outputs and estimates their sizes.
 pub fn plan<'a>(
     recording: &'a Recording,
     outputs: &[PathBuf],
@@ -211,7 +211,7 @@ pub fn plan<'a>(
     let mut notes = Vec::new();
     if recording.lost_bytes() > 0 {
         let lost = recording.lost_bytes();
-        notes.push(format!("the recording was cut off: its last {lost} bytes are no whole frame and are left out"));
+        notes.push(format!("the recording was cut off: its last {lost} bytes are not a whole frame and are ignored"));
     }
     let settings = Settings::new(header, options, &mut notes)?;
     let formats = outputs.iter().map(|path| OutputFormat::from_path(path)).collect::<Result<Vec<_>, _>>()?;
@@ -238,7 +238,7 @@ pub fn plan<'a>(
     let has_obj = formats.iter().any(|f| matches!(f, OutputFormat::Obj | OutputFormat::Pc2 | OutputFormat::Mdd));
     if has_obj && settings.up != UpAxis::Y {
         let axis = settings.up;
-        notes.push(format!("OBJ files do not say which axis is up: choose {axis:?} when importing them"));
+        notes.push(format!("OBJ files do not store the up axis: choose {axis:?} when importing them"));
     }
     Ok(Plan { outputs: planned, notes, recording, shown, probed, settings })
 }
@@ -258,11 +258,11 @@ fn read(recording: &Recording, frame: usize) -> Result<StoredFrame, ConvertError
     recording.frame(frame).map_err(|source| ConvertError::Recording { path: recording.path().into(), source })
 }
 
-/// A recorder and the outputs it makes.
+/// A recorder and its outputs.
 struct Open {
     outputs: Vec<usize>,
     recorder: Box<dyn FileRecorder>,
-    /// Whether frames with nothing but probes are for it too.
+    /// Whether it also takes frames that only have probes.
     takes_probes: bool,
 }
 
@@ -272,12 +272,12 @@ impl Plan<'_> {
         self.outputs.iter().map(|output| output.estimate.bytes).sum()
     }
 
-    /// Number of frames that will be converted.
+    /// Number of frames to convert.
     pub fn frame_count(&self) -> usize {
         self.frames().len()
     }
 
-    /// All frames that some output takes.
+    /// All frames that some output needs.
     fn frames(&self) -> BTreeSet<usize> {
         let takes = |is_csv: bool| self.outputs.iter().any(|output| (output.format == OutputFormat::Csv) == is_csv);
         let mut frames = BTreeSet::new();
@@ -308,7 +308,7 @@ impl Plan<'_> {
                 }
             }
             if progress(done + 1, frames.len()).is_break() {
-                // Recorders that are not finished take back what they wrote.
+                // Unfinished recorders remove their files.
                 return Err(ConvertError::Interrupted);
             }
         }

@@ -1,9 +1,12 @@
-//! Frames of a simulation into files that people and programs look at.
+//! Outputs of a simulation: files for people and programs.
 //!
-//! - [`record`]: one recorder per format, which is shown frame after frame
+//! - [`record`]: one recorder per format, which receives frame after frame
 //! - [`convert`]: the same files from a recording, later
-//! - [`report`] and [`artist`]: the page of a run, with what an artist wants to know of characters
+//! - [`report`] and [`artist`]: the page of a run, with the figures an artist needs for characters
 //! - [`still`]: single pictures of meshes, recordings and characters
+//!
+//! Start with [`record::open`], which opens every output of a scene, and the trait
+//! [`Recorder`](sinew_fem::Recorder), which `examples/own_recorder.rs` implements.
 
 pub mod artist;
 pub mod convert;

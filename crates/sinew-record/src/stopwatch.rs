@@ -1,17 +1,17 @@
-//! Time that a part of a run takes.
+//! Timing of a part of a run.
 
 use std::time::{Duration, Instant};
 
-/// Adds the time from its creation to its end to a sum.
+/// Measures the time from its creation and adds it to a sum.
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Begins to count.
+    /// Starts measuring.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Ends it.
+    /// Adds the elapsed time to a sum.
     pub fn add_to(self, sum: &mut Duration) {
         *sum += self.0.elapsed();
     }

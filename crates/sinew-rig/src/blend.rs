@@ -1,4 +1,4 @@
-//! Linear blend skinning (MCA-50): $v' = \sum_j w_j M_j v$, with $M_j$ from the bind space of the vertices to the
+//! Linear blend skinning (MCA-50): $`v' = \sum_j w_j M_j v`$, with $`M_j`$ from the bind space of the vertices to the
 //! world.
 
 use sinew_math::Vec3;

@@ -1,11 +1,13 @@
 //! The skin of a character as one closed surface at rest, in meters, and the motion of its joints from there.
 //!
-//! Files store vertices in a separate bind space per skin. With $B_j^{-1}$ the inverse bind matrix of joint j, $J_j$
-//! its world transform and $A$ the map from stored vertices to rest, flesh moves from rest by
-//! $$D_j = J_j\, B_j^{-1} A^{-1},$$
-//! which is a rigid motion wherever joints are not scaled. $A = J_0 B_0^{-1}$ of the uppermost joint, with nodes in
+//! Files store vertices in a separate bind space per skin. With $`B_j^{-1}`$ the inverse bind matrix of joint j, $`J_j`$
+//! its world transform and $`A`$ the map from stored vertices to rest, flesh moves from rest by
+//! ```math
+//! D_j = J_j\, B_j^{-1} A^{-1},
+//! ```
+//! which is a rigid motion wherever joints are not scaled. $`A = J_0 B_0^{-1}`$ of the uppermost joint, with nodes in
 //! their pose without animation: so rest is the bind shape, at the size and place of the scene. Further skins share
-//! this rest: their $A$ gives the joint they share with the first skin the same $D$.
+//! this rest: their $`A`$ gives the joint they share with the first skin the same $`D`$.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,16 @@
 //!
 //! A [`Rig`] is plain data, in meters and seconds, as in glTF. [`Rig::pose`] gives the transforms of all nodes at a
 //! time, [`Rig::blend`] the vertices of a surface after blend skinning (MCA-50). [`characters`] generates some from a
-//! few parameters.
+//! few parameters. Start with [`Rig`], [`Animation`] and [`Flesh`].
+//!
+//! ```
+//! use sinew_rig::characters::{Character, CharacterParams, generate};
+//!
+//! let rig = generate(&CharacterParams { edge: 0.02, ..CharacterParams::of(Character::Arm) })?;
+//! let pose = rig.pose(rig.animation(None)?, 0.5);
+//! assert_eq!(pose.len(), rig.nodes.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod affine;
 mod animation;

@@ -107,7 +107,7 @@ fn flesh_of_every_character_is_closed_and_has_all_vertices() {
     }
 }
 
-/// $D_j = 1$: the pose without animation is the bind pose.
+/// $`D_j = 1`$: the pose without animation is the bind pose.
 #[test]
 fn joints_are_at_rest_without_animation() {
     for (name, rig) in characters() {
@@ -122,7 +122,7 @@ fn joints_are_at_rest_without_animation() {
     }
 }
 
-/// $\sum_j w_j D_j X = \sum_j w_j M_j v$: skinning from rest and skinning from the file agree.
+/// $`\sum_j w_j D_j X = \sum_j w_j M_j v`$: skinning from rest and skinning from the file agree.
 #[test]
 fn flesh_blends_as_the_file_does() {
     for (name, rig) in characters() {
@@ -162,8 +162,7 @@ fn scaled_root(scale: Vec3) -> Transform {
     Transform::Parts { translation: Vec3::zero(), rotation: Quaternion::identity(), scale }
 }
 
-/// The flesh of `changed` is that of `rig` under `map`, at rest and in motion, with conjugate motions: $D' = S D
-/// S^{-1}$.
+/// The flesh of `changed` is that of `rig` under `map`, at rest and in motion, with conjugate motions: $`D' = S D S^{-1}`$.
 fn assert_same_under(map: &Affine, rig: &Rig, changed: &Rig, name: &str) {
     let (plain, other) = (flesh(rig), flesh(changed));
     assert_is_flesh(&other, name);

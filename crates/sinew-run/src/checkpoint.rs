@@ -1,4 +1,4 @@
-//! Where a run can be taken up again: the whole state, bit for bit, and how far the recording went.
+//! Checkpoints: the whole state of a run, bit for bit, and the length of its recording, so that the run can be resumed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,13 +26,13 @@ const MAGIC: &[u8] = b"SINEW-CHECKPOINT-8\n";
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Checkpoint {
-    /// What the run was asked to do: equal numbers, equal scene.
+    /// Hash of the scene and its overrides: equal hashes mean equal scenes.
     pub fingerprint: u64,
-    /// Which case of a study was running.
+    /// Index of the current case of a study.
     pub case: usize,
-    /// Number of the frame that `state` belongs to.
+    /// Index of the frame that `state` belongs to.
     pub frame: usize,
-    /// Bytes of the recording up to that frame; 0 when the case had just begun.
+    /// Length of the recording up to that frame in bytes; 0 at the beginning of a case.
     pub recording: u64,
     /// The state.
     pub state: State,
@@ -40,17 +40,17 @@ pub(crate) struct Checkpoint {
     pub held: Vec<(String, f64)>,
     /// Cases of a study that are complete.
     pub finished: Vec<FinishedCase>,
-    /// Scenes that were run for comparison.
+    /// Scenes that were run for comparison, with their probes.
     pub others: Vec<(String, ProbeHistory)>,
-    /// Where the time of each frame of the case went, the first one left out: recordings do not say it.
+    /// Timing of each frame of the case except the first; recordings do not contain it.
     pub timings: Vec<StepTiming>,
-    /// Frames computed twice so far, over all times the run was taken up.
+    /// Number of frames computed twice so far, over all resumptions.
     pub recomputed: usize,
-    /// How often the run was taken up.
+    /// How many times the run was resumed.
     pub resumed: usize,
 }
 
-/// What is left of a complete case of a study.
+/// Result of a completed case of a study.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FinishedCase {
     /// Its result.

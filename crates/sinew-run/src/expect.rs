@@ -1,8 +1,8 @@
-//! `[expect]`: what a scene claims about its probes, checked against what the run gave.
+//! `[expect]`: claims of a scene about its probes, checked against the results of the run.
 //!
-//! Probes are sampled at frames. A claim *at* a time looks at the frame nearest to it (no interpolation: a value that was never
-//! computed is not compared); a claim *over* a span looks at every frame in it and reports the worst. NaN fails every claim. A claim
-//! about a time that a shortened run does not get to is neither met nor failed: it was not reached.
+//! Probes are sampled at frames. A claim *at* a time uses the nearest frame, without interpolation. A claim *over* a
+//! span uses every frame in it and reports the worst. NaN fails every claim. A claim about a time that a shortened run
+//! does not reach is neither met nor failed, but not reached.
 
 use sinew_scene::format_number;
 use sinew_scene::spec::expect::{Compare, Expectation, Instant, Monotone, TimeSpan};
@@ -19,7 +19,7 @@ pub struct Rule {
     pub probe: String,
     /// What is claimed.
     pub claim: Claim,
-    /// When.
+    /// When it must hold.
     pub window: Window,
 }
 
@@ -30,24 +30,24 @@ pub enum Claim {
     Near {
         /// The number, SI.
         value: f64,
-        /// How near.
+        /// The tolerance.
         tolerance: Tolerance,
     },
-    /// The value is not below a number.
+    /// The value is at least a number.
     AtLeast(f64),
-    /// The value is not above a number.
+    /// The value is at most a number.
     AtMost(f64),
-    /// The value never turns back.
+    /// The value is monotone.
     Monotone(Monotone),
     /// The value is near that of a probe of another run at the same time.
     NearRun {
-        /// The other run, as the scene names it.
+        /// Name of the other run in the scene.
         name: String,
         /// Its probes.
         history: ProbeHistory,
-        /// Which of them.
+        /// The name of the probe.
         probe: String,
-        /// How near; the relative part is of the other run's value.
+        /// The tolerance; its relative part refers to the other run's value.
         tolerance: Tolerance,
     },
 }
@@ -74,43 +74,43 @@ impl Tolerance {
     }
 }
 
-/// When a claim holds.
+/// When a claim must hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Window {
     /// At the last frame.
     End,
-    /// At the frame nearest to a time [s].
+    /// At the frame nearest to a time \[s\].
     At(f64),
     /// At every frame.
     All,
-    /// At every frame from one time to another [s], both included.
+    /// At every frame from one time to another, inclusive \[s\].
     Span(f64, f64),
 }
 
-/// A rule and how it came out.
+/// A rule and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// Name of the probe (of a study: of the fitted quantity).
+    /// Name of the probe; in a study, of the fitted quantity.
     pub name: String,
     /// The claim in words.
     pub expected: String,
-    /// The value that decided: the one at the asked time, or the worst; NaN where there is none.
+    /// The decisive value: the one at the given time, or the worst; NaN if there is none.
     pub got: f64,
-    /// Time of that value [s]; `None` for what has no time, such as an order.
+    /// Time of that value \[s\]; `None` for values without a time, such as an order.
     pub time: Option<f64>,
     /// Whether the claim holds.
     pub passed: bool,
-    /// Whether the run got to the time of the claim; one that was shortened may not.
+    /// Whether the run reached the time of the claim; a shortened one may not.
     pub reached: bool,
 }
 
 impl Checked {
-    /// Whether the claim was looked at and does not hold.
+    /// Whether the claim was checked and does not hold.
     pub fn failed(&self) -> bool {
         self.reached && !self.passed
     }
 
-    /// How it came out, in a word or two.
+    /// The result in a word or two.
     pub fn word(&self) -> &'static str {
         match (self.reached, self.passed) {
             (false, _) => "not reached",
@@ -119,21 +119,21 @@ impl Checked {
         }
     }
 
-    /// The value that decided, for people.
+    /// The decisive value as text.
     pub fn got_text(&self) -> String {
         if self.got.is_nan() { "none".into() } else { format_number(self.got) }
     }
 }
 
-/// A rule speaks of a probe that the run does not have.
+/// A rule refers to a probe that the run does not have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("[expect] names the probe `{probe}`, which {run} does not have{}", .hint.as_ref().map(|h| format!("\nhint: {h}")).unwrap_or_default())]
 pub struct UnknownProbe {
-    /// The name asked for.
+    /// The name in the rule.
     pub probe: String,
-    /// Whose probes were searched.
+    /// The run that was searched.
     pub run: String,
-    /// Near names.
+    /// Similar names.
     pub hint: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl UnknownProbe {
 }
 
 impl Rule {
-    /// The rules of one entry of `[expect]`: one per claim it makes. `other` gives the probes of a scene to compare with.
+    /// The rules of one entry of `[expect]`: one per claim. `other` returns the probes of a scene to compare with.
     pub fn from_expectation<E>(
         probe: &str,
         expectation: &Expectation,
@@ -169,7 +169,7 @@ impl Rule {
             add(Claim::AtMost(most), window);
         }
         if let Some(trend) = expectation.monotone {
-            // The course of a value is a matter of the whole run unless a part is named.
+            // Monotonicity concerns the whole run unless a part is named.
             add(Claim::Monotone(trend), if expectation.over.is_some() { window } else { Window::All });
         }
         if let Some(compare) = &expectation.compare {
@@ -184,7 +184,8 @@ impl Rule {
         Ok(rules)
     }
 
-    /// Checks that every probe the rule speaks of exists; before a long run, where `names` are all there will be.
+    /// Checks that every probe of the rule exists; before a long run, where `names` are all names that the run will
+    /// have.
     pub fn check_names(&self, names: &[String]) -> Result<(), UnknownProbe> {
         if !names.contains(&self.probe) {
             return Err(UnknownProbe::new(&self.probe, "this scene", names));
@@ -203,7 +204,7 @@ impl Rule {
         let column = history.column(&self.probe).unwrap_or_default();
         let frames = self.window.frames(history);
         let (got, time, passed) = match &self.claim {
-            // Monotony is a property of neighbors; the value that decided is the worst step backwards.
+            // Monotonicity compares neighbors; the decisive value is the worst step backward.
             Claim::Monotone(trend) => {
                 let largest = frames.iter().map(|&frame| column[frame].abs()).fold(0.0, f64::max);
                 let steps = frames.windows(2).map(|pair| {
@@ -220,7 +221,7 @@ impl Rule {
                 worst(excesses, history)
             }
         };
-        // One frame is trivially monotone; no frame at all satisfies nothing.
+        // One frame is trivially monotone; no frame at all satisfies no claim.
         let trivial = matches!(self.claim, Claim::Monotone(_)) && frames.len() == 1;
         Ok(Checked {
             name: self.probe.clone(),
@@ -233,11 +234,11 @@ impl Rule {
     }
 }
 
-/// Rounding forgiven in "no value less than the one before", as a fraction of the largest value: a body at rest trembles in the
-/// last bits of its energy.
+/// Rounding error allowed in "no value less than the one before", as a fraction of the largest value: the energy of a
+/// body at rest varies in its last bits.
 const ROUNDING: f64 = 1e-12;
 
-/// How far a step goes the wrong way: not positive when it does not. A strict trend does not forgive standing still.
+/// How far a step goes the wrong way; zero or negative if it does not. A strict trend does not allow equal values.
 fn backward(trend: Monotone, step: f64, largest: f64) -> f64 {
     let strict = |step: f64| if step > 0.0 { -step } else { f64::MIN_POSITIVE - step };
     match trend {
@@ -248,7 +249,7 @@ fn backward(trend: Monotone, step: f64, largest: f64) -> f64 {
     }
 }
 
-/// The entry with the largest excess over what is allowed: value, time, whether even that one passes.
+/// The entry with the largest excess over the allowed value: value, time, and whether it passes.
 fn worst(entries: impl Iterator<Item = (usize, f64, f64)>, history: &ProbeHistory) -> (f64, Option<f64>, bool) {
     // A NaN excess counts as infinitely bad: `total_cmp` would place negative NaN first.
     let badness = |excess: f64| if excess.is_nan() { f64::INFINITY } else { excess };
@@ -260,7 +261,7 @@ fn worst(entries: impl Iterator<Item = (usize, f64, f64)>, history: &ProbeHistor
 }
 
 impl Claim {
-    /// How far a value is outside of what is claimed: not positive when it holds, NaN when it cannot be said.
+    /// How far a value is outside the claim: zero or negative if it holds, NaN if undefined.
     fn excess(&self, value: f64, time: f64) -> f64 {
         match self {
             Claim::Near { value: expected, tolerance } => (value - expected).abs() - tolerance.of(*expected),
@@ -277,10 +278,11 @@ impl Claim {
 }
 
 impl Window {
-    /// Frames the window selects; none when the run ended before it.
+    /// Frames in the window; none if the run ended before it.
     fn frames(self, history: &ProbeHistory) -> Vec<usize> {
         let count = history.frame_count();
-        // Frame times are multiples of 1/frame_rate in floating point: allow a thousandth of a frame at the ends of a span.
+        // Frame times are multiples of 1/frame_rate in floating point: allow a thousandth of a frame at the ends of a
+        // span.
         let slack = 1e-3 * history.spacing();
         match self {
             Window::End => count.checked_sub(1).into_iter().collect(),
@@ -296,7 +298,7 @@ impl Window {
     }
 }
 
-/// A frame stands for a time when the time is not beyond the run: at most half a frame away.
+/// A frame represents a time that is at most half a frame away.
 fn is_near(history: &ProbeHistory, frame: usize, time: f64) -> bool {
     let distance = (history.times()[frame] - time).abs();
     distance <= 0.5001 * history.spacing() || distance <= 1e-12 * time.abs().max(1.0)
@@ -414,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn monotone_allows_no_step_backwards() {
+    fn monotone_allows_no_step_backward() {
         use Monotone::*;
         let check = |trend, values: &[f64]| check(Claim::Monotone(trend), Window::All, values);
         assert!(check(Nonincreasing, &[3.0, 3.0, 1.0]).passed);
@@ -444,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_probe_names_its_neighbour() {
+    fn an_unknown_probe_names_its_neighbor() {
         let rule = Rule { probe: "beam.tipp".into(), claim: Claim::AtLeast(0.0), window: Window::End };
         let error = rule.check_names(&["beam.tip".into(), "time".into()]).unwrap_err();
         assert!(error.to_string().contains("did you mean `beam.tip`?"), "{error}");

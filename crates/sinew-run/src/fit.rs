@@ -2,7 +2,8 @@
 
 /// Least-squares slope of ln y over ln x, for y = c·xᵖ the exponent p.
 ///
-/// `None` with fewer than two different x, or when a value is not positive and finite: an error of exactly zero has no order.
+/// `None` with fewer than two different x, or if a value is not positive and finite: an error of exactly zero has no
+/// order.
 pub fn order(points: &[(f64, f64)]) -> Option<f64> {
     let mut logs = Vec::with_capacity(points.len());
     for &(x, y) in points {
@@ -21,14 +22,14 @@ pub fn order(points: &[(f64, f64)]) -> Option<f64> {
     (variance > 1e-12).then(|| covariance / variance)
 }
 
-/// Why points have no order, in words; `x` is the name of their abscissa.
+/// The reason why points have no order; `x` is the name of their abscissa.
 pub fn why_none(points: &[(f64, f64)], x: &str) -> String {
     let is_bad = |value: f64| !(value > 0.0 && value.is_finite());
     match points {
-        [] | [_] => "it takes two cases".into(),
-        _ if points.iter().any(|point| point.1 == 0.0) => "in a case it differs from the exact value by nothing".into(),
-        _ if points.iter().any(|point| is_bad(point.1)) => "in a case it is not a finite number".into(),
-        _ if points.iter().any(|point| is_bad(point.0)) => format!("in a case `{x}` is not positive"),
+        [] | [_] => "a fit needs two cases".into(),
+        _ if points.iter().any(|point| point.1 == 0.0) => "in one case it equals the exact value".into(),
+        _ if points.iter().any(|point| is_bad(point.1)) => "in one case it is not a finite number".into(),
+        _ if points.iter().any(|point| is_bad(point.0)) => format!("in one case `{x}` is not positive"),
         _ => format!("`{x}` is the same in all cases"),
     }
 }
@@ -41,7 +42,7 @@ mod tests {
     fn what_has_no_order_says_why() {
         let why = |points: &[(f64, f64)]| why_none(points, "h");
         assert!(why(&[(1.0, 1.0)]).contains("two cases"));
-        assert!(why(&[(1.0, 1.0), (0.5, 0.0)]).contains("by nothing"));
+        assert!(why(&[(1.0, 1.0), (0.5, 0.0)]).contains("equals the exact value"));
         assert!(why(&[(1.0, 1.0), (0.5, f64::NAN)]).contains("not a finite number"));
         assert!(why(&[(1.0, 1.0), (0.0, 1.0)]).contains("`h` is not positive"));
         assert!(why(&[(1.0, 1.0), (1.0, 2.0)]).contains("`h` is the same"));

@@ -5,7 +5,7 @@
 pub struct ProbeHistory {
     names: Vec<String>,
     times: Vec<f64>,
-    /// Frame after frame, one value per name.
+    /// One value per name, frame after frame.
     values: Vec<f64>,
 }
 
@@ -15,7 +15,8 @@ impl ProbeHistory {
         Self { names: names.to_vec(), ..Self::default() }
     }
 
-    /// A history from its columns' names, the times, and all values frame after frame; `None` when they do not fit.
+    /// A history from the names of its columns, the times, and all values frame after frame; `None` if their lengths do
+    /// not match.
     pub fn from_parts(names: Vec<String>, times: Vec<f64>, values: Vec<f64>) -> Option<Self> {
         (values.len() == times.len() * names.len()).then_some(Self { names, times, values })
     }
@@ -25,7 +26,7 @@ impl ProbeHistory {
         &self.values
     }
 
-    /// Adds a frame; values beyond the number of names are left out, missing ones become NaN.
+    /// Adds a frame; excess values are ignored, missing ones become NaN.
     pub fn push(&mut self, time: f64, values: &[f64]) {
         self.times.push(time);
         self.values.extend((0..self.names.len()).map(|i| values.get(i).copied().unwrap_or(f64::NAN)));
@@ -36,7 +37,7 @@ impl ProbeHistory {
         &self.names
     }
 
-    /// Times of the frames [s].
+    /// Times of the frames \[s\].
     pub fn times(&self) -> &[f64] {
         &self.times
     }
@@ -46,7 +47,7 @@ impl ProbeHistory {
         self.times.len()
     }
 
-    /// All values of a probe, if there is one of this name.
+    /// All values of a probe, if it exists.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         let column = self.names.iter().position(|known| known == name)?;
         Some(self.values.chunks_exact(self.names.len()).map(|row| row[column]).collect())
@@ -63,7 +64,7 @@ impl ProbeHistory {
         (0..self.times.len()).min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// Longest distance between two frames [s]; 0 with fewer than two.
+    /// Longest distance between two frames \[s\]; 0 with fewer than two.
     pub fn spacing(&self) -> f64 {
         self.times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
     }

@@ -1,4 +1,5 @@
-//! What a run leaves behind while it goes, so that nothing is lost when it ends in any way: recording, checkpoints, manifest.
+//! The durable files of a run: recording, checkpoints, manifest. They are written during the run, so that nothing is
+//! lost however it ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,14 +16,14 @@ use crate::manifest::{Machine, Manifest, Status, now};
 use crate::output::OutputFolder;
 use crate::run::{RunError, RunOptions, fingerprint};
 
-/// The manifest is written at most this often: whoever polls it cannot see more.
+/// Minimum time between two writes of the manifest, for programs that poll it.
 const MANIFEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Where a case of a run begins.
 pub(crate) enum Beginning {
     /// At its first frame.
     Fresh,
-    /// After the frames of a recording, which are shown once more to whoever watches.
+    /// After the frames of a recording, which observers see once more.
     After(Box<Recording>, usize),
 }
 
@@ -33,20 +34,20 @@ pub(crate) struct Journal<'a> {
     manifest_written: Instant,
     interval: Duration,
     checkpoint_written: Instant,
-    /// What the next checkpoint will say, but for the state.
+    /// The next checkpoint, without the state.
     progress: Checkpoint,
-    /// What the last checkpoint said, until its case has begun.
+    /// The last checkpoint, until its case has begun.
     resume: Option<Checkpoint>,
     writer: Option<RecordingWriter>,
-    /// Number of the last frame in the recording.
+    /// Index of the last frame in the recording.
     recorded: Option<usize>,
     notes: Vec<String>,
-    /// Whether something was written: a scene that cannot be compiled leaves no trace.
+    /// Whether something was written: a scene that cannot be compiled leaves no files.
     has_begun: bool,
 }
 
 impl<'a> Journal<'a> {
-    /// Begins, or finds where to continue when `options` ask for it.
+    /// Starts a run, or finds where to continue if `options` say so.
     pub fn open(folder: &'a OutputFolder, scene: &Scene, options: &RunOptions) -> Result<Self, RunError> {
         let identity = scene_fingerprint(scene);
         let interval = options.checkpoint.unwrap_or(scene.record.checkpoint);
@@ -79,38 +80,38 @@ impl<'a> Journal<'a> {
         Ok(journal)
     }
 
-    /// What deserves attention.
+    /// Notes for the user.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Cases of a study that need not be computed any more.
+    /// Completed cases of a study.
     pub fn finished_cases(&self) -> &[FinishedCase] {
         &self.progress.finished
     }
 
-    /// Remembers a case of a study.
+    /// Adds a completed case of a study.
     pub fn finish_case(&mut self, case: FinishedCase) {
         self.progress.finished.push(case);
     }
 
-    /// Probes of a scene that was run for comparison before.
+    /// Probes of a scene that was already run for comparison.
     pub fn other(&self, path: &Path) -> Option<&ProbeHistory> {
         let name = path.to_string_lossy();
         self.progress.others.iter().find(|(known, _)| *known == name).map(|(_, history)| history)
     }
 
-    /// Remembers the probes of a scene that was run for comparison.
+    /// Stores the probes of a scene that was run for comparison.
     pub fn remember_other(&mut self, path: &Path, history: &ProbeHistory) {
         self.progress.others.push((path.to_string_lossy().into_owned(), history.clone()));
     }
 
-    /// Where the time of the frames recorded so far went, the first one left out.
+    /// Timings of the frames recorded so far, except the first.
     pub fn timings(&self) -> &[StepTiming] {
         &self.progress.timings
     }
 
-    /// Frames that were computed once more, and how often the run was taken up.
+    /// Number of recomputed frames, and number of resumptions.
     pub fn recomputed(&self) -> (usize, usize) {
         (self.progress.recomputed, self.progress.resumed)
     }
@@ -119,14 +120,15 @@ impl<'a> Journal<'a> {
         self.folder.path().join(name)
     }
 
-    /// Keeps what an earlier run left unless its manifest says that it is complete: a missing word must not cost six hours.
+    /// Keeps the files of an earlier run unless its manifest says that it is complete: forgetting `--resume` must not
+    /// cost six hours of computing.
     fn put_unfinished_aside(&mut self, recording: Option<&str>) -> Result<(), RecordError> {
         let manifest = Manifest::read(self.folder.path());
         if manifest.as_ref().is_ok_and(|old| old.status == Status::Done) {
             // A later `--resume` must not find the checkpoint of another run.
             return remove_if_there(&self.path(CHECKPOINT));
         }
-        // One that cannot be read, such as that of another version, may still be precious.
+        // A recording that cannot be read, such as one of another version, may still be valuable.
         let is_precious = |name: &&str| match Recording::open(&self.path(name)) {
             Ok(old) => old.frame_count() > 0,
             Err(StoreError::Empty) => false,
@@ -146,7 +148,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Gives a file that may exist a free name; returns that name.
+    /// Renames a file, if it exists, to a free name; returns that name.
     fn put_aside(&self, name: &str) -> Result<String, RecordError> {
         let from = self.path(name);
         let numbers = std::iter::once(String::new()).chain((2..).map(|number| format!("{number}-")));
@@ -161,7 +163,7 @@ impl<'a> Journal<'a> {
     fn find_checkpoint(&mut self) -> Result<(), RunError> {
         let path = self.path(CHECKPOINT);
         if !path.exists() {
-            self.notes.push("there is no checkpoint to continue from; the run starts at its beginning".into());
+            self.notes.push("there is no checkpoint to continue from; the run starts from the beginning".into());
             return Ok(());
         }
         let refused = |reason: String| RunError::Resume { path: self.folder.path().into(), reason };
@@ -183,7 +185,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Opens the recording of a case and puts the simulation where it was left, if it was.
+    /// Opens the recording of a case and restores the simulation, if the case had begun.
     pub fn begin_case(
         &mut self,
         case: usize,
@@ -210,7 +212,7 @@ impl<'a> Journal<'a> {
             self.progress.recomputed += Recording::open(&path).map_or(0, |recording| recording.frame_count() - 1);
         }
         self.progress.timings.clear();
-        // From here on the old recording is gone; the checkpoint says so first.
+        // From here on the old recording is gone; the checkpoint records that first.
         self.write_checkpoint(Checkpoint::default())?;
         let header = Header {
             program: env!("CARGO_PKG_VERSION").into(),
@@ -252,7 +254,7 @@ impl<'a> Journal<'a> {
         Ok(Beginning::After(Box::new(recording), kept))
     }
 
-    /// Records a frame and returns it as it was recorded; `None` when the scene wants no recording.
+    /// Records a frame and returns the recorded version; `None` if the scene has no recording.
     pub fn record(&mut self, frame: &Frame<'_>) -> Result<Option<(StoredFrame, &Header)>, RecordError> {
         let Some(writer) = &mut self.writer else { return Ok(None) };
         let stored = writer.append(frame)?;
@@ -263,7 +265,7 @@ impl<'a> Journal<'a> {
         Ok(Some((stored, writer.header())))
     }
 
-    /// Called after every frame: a checkpoint and a manifest when it is time for them.
+    /// Called after every frame: writes a checkpoint and a manifest when they are due.
     pub fn after_frame(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
         self.manifest.frames = simulation.frame_index();
         if self.checkpoint_written.elapsed() >= self.interval {
@@ -275,14 +277,14 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Makes the current frame one that the run can be continued from.
+    /// Makes the current frame one from which the run can continue.
     pub fn checkpoint(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        // A frame that could not be recorded cannot be continued from; the last checkpoint can.
+        // A run cannot continue from a frame that was not recorded; the last checkpoint stays.
         if self.recorded != Some(simulation.frame_index()) {
             return Ok(());
         }
-        // In this order: a checkpoint must never speak of frames that a failure of power takes away.
+        // In this order: a checkpoint must never refer to frames that a power failure could lose.
         writer.sync()?;
         let checkpoint = Checkpoint {
             frame: simulation.frame_index(),
@@ -293,11 +295,11 @@ impl<'a> Journal<'a> {
         };
         (self.manifest.frames, self.manifest.checkpoint) = (checkpoint.frame, Some(checkpoint.frame));
         self.write_checkpoint(checkpoint)?;
-        // Whoever looks at the manifest of a run that is then killed sees where it can go on.
+        // The manifest of a run that is killed later shows where it can continue.
         self.write_manifest()
     }
 
-    /// Writes a checkpoint, completed by what is the same for all.
+    /// Writes a checkpoint, completed with the common values.
     fn write_checkpoint(&mut self, checkpoint: Checkpoint) -> Result<(), RecordError> {
         let Checkpoint { frame, recording, state, held, .. } = checkpoint;
         let progress = self.progress.clone();
@@ -312,7 +314,7 @@ impl<'a> Journal<'a> {
         self.manifest.write(self.folder.path())
     }
 
-    /// The last word. A manifest that cannot be written any more must not hide what happened.
+    /// Writes the final manifest. Failing to write it must not hide the original error.
     pub fn close(&mut self, status: Status, change: impl FnOnce(&mut Manifest)) {
         self.manifest.status = status;
         change(&mut self.manifest);
@@ -331,7 +333,7 @@ fn remove_if_there(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// What the scene wants of its recording.
+/// Recording parameters from the scene.
 fn recording_params(scene: &Scene) -> RecordingParams {
     let record = &scene.record;
     let shows = |name: &str| record.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name));
@@ -341,12 +343,12 @@ fn recording_params(scene: &Scene) -> RecordingParams {
         error: record.error,
         stress: record.stress || stress_in_cells || stress_in_colour,
         contacts: record.contacts,
-        // A shutter shows what lies between.
+        // A shutter shows the frames in between.
         every: if record.skin_shutter.is_some() { 1 } else { record.every },
     }
 }
 
-/// FNV-1a over everything that decides what a run computes: the scene, its overrides and the files it names.
+/// FNV-1a hash of everything that determines the results of a run: the scene, its overrides and its files.
 fn scene_fingerprint(scene: &Scene) -> u64 {
     let mut bytes = scene.source.text().as_bytes().to_vec();
     for set in scene.source.overrides() {

@@ -1,11 +1,30 @@
-//! From a scene to a simulation, through its frames, to what came of it.
+//! Compiles a scene into a simulation, runs it, and checks its expectations.
 //!
 //! ```text
 //! Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
 //! ```
 //!
-//! [`compile::compile`] builds the simulation that a scene describes; [`run::run`] takes it through its frames, keeps a journal from which a
-//! killed run goes on, and checks what the scene expects. [`study`] runs a scene several times, [`lab`] takes one of its muscles through a protocol.
+//! Start with [`compile::compile`], which builds the simulation of a scene, and [`run::run`], which steps it through its
+//! frames, keeps a journal to resume an interrupted run, and checks the expectations. [`study`] runs a scene several times,
+//! [`lab`] runs a protocol on one of its muscles.
+//!
+//! ```
+//! use sinew_run::run::{RunOptions, run};
+//! use sinew_scene::Scene;
+//!
+//! let text = r#"
+//!     duration = "0.1 s"
+//!     [[body]]
+//!     name = "block"
+//!     mesh = { from = "box", size = ["4 cm", "1 cm", "1 cm"], cell = "1 cm" }
+//!     material = { type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 }
+//!     pin = [{ region = "x-min" }]
+//! "#;
+//! let scene = Scene::from_str(text, "block.toml", ".")?;
+//! let outcome = run(&scene, &RunOptions::default(), &mut ())?;
+//! assert_eq!(outcome.frames, scene.frame_count());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod checkpoint;
 pub mod compile;

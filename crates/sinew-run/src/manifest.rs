@@ -1,4 +1,4 @@
-//! `manifest.json`: what a run folder holds and how the run in it fares, for people and for programs that poll it.
+//! `manifest.json`: contents and status of a run folder, for people and for programs that poll it.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,10 +8,10 @@ use sinew_fem::RecordError;
 use sinew_record::record::write_file;
 pub use sinew_scene::output::MANIFEST;
 
-/// How a run fares.
+/// Status of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// A process is computing, or was killed while it did.
+    /// A process is computing, or was killed during it.
     #[default]
     Running,
     /// Complete.
@@ -37,10 +37,10 @@ impl Status {
     }
 }
 
-/// What stands in the file.
+/// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manifest {
-    /// Name of the scene file, as it was given.
+    /// Name of the scene file, as given.
     pub scene: String,
     /// Fingerprint of the scene, its overrides and its meshes.
     pub fingerprint: u64,
@@ -50,29 +50,29 @@ pub struct Manifest {
     pub version: String,
     /// System, processor, instruction set and threads.
     pub machine: Machine,
-    /// How the run fares.
+    /// Status of the run.
     pub status: Status,
-    /// The process that computes.
+    /// Id of the computing process.
     pub process: u32,
-    /// When it began, in seconds since 1970.
+    /// Start time, in seconds since 1970.
     pub started: f64,
-    /// When the file was written, in seconds since 1970.
+    /// Time of writing, in seconds since 1970.
     pub updated: f64,
     /// Frames computed.
     pub frames: usize,
-    /// Frames there will be.
+    /// Total number of frames.
     pub frames_planned: usize,
     /// Frame of the last checkpoint.
     pub checkpoint: Option<usize>,
-    /// How often the run was taken up again.
+    /// How many times the run was resumed.
     pub resumed: usize,
-    /// Frames that had to be computed once more because of that.
+    /// Number of frames that were recomputed because of that.
     pub recomputed: usize,
-    /// Whether everything expected came true; `None` while unknown.
+    /// Whether all expectations are met; `None` while unknown.
     pub passed: Option<bool>,
     /// Fingerprint of the final state.
     pub hash: Option<u64>,
-    /// Why the run failed.
+    /// Reason of a failure.
     pub error: Option<String>,
     /// Files it may write, relative to the folder; `*` stands for numbers and names of bodies.
     pub writes: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Manifest {
     pub outputs: Vec<String>,
 }
 
-/// What a run was computed on.
+/// The machine of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Operating system.
@@ -94,7 +94,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// This machine.
     pub fn here() -> Machine {
         Machine {
             system: std::env::consts::OS.into(),
@@ -111,7 +111,7 @@ pub(crate) fn now() -> f64 {
 }
 
 impl Manifest {
-    /// Writes the file of a folder, whole.
+    /// Writes the file of a folder atomically.
     pub fn write(&mut self, folder: &Path) -> Result<(), RecordError> {
         self.updated = now();
         write_file(folder.join(MANIFEST), format!("{:#}\n", self.to_json()).as_bytes())
@@ -129,7 +129,7 @@ impl Manifest {
         Self::from_json(&value).ok_or_else(|| ManifestError::Content { path, reason: "a value is missing".into() })
     }
 
-    /// The content of the file.
+    /// The contents of the file.
     pub fn to_json(&self) -> Value {
         json!({
             "sinew": self.version,
@@ -199,20 +199,20 @@ impl Manifest {
 /// Why a manifest cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// There is none, or it cannot be opened.
+    /// The file does not exist or cannot be opened.
     #[error("{} cannot be read: {source}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It is something else.
-    #[error("{} is no manifest of a run: {reason}", path.display())]
+    /// The file is not a manifest.
+    #[error("{} is not a manifest of a run: {reason}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }

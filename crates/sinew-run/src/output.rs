@@ -1,7 +1,7 @@
-//! The folder that a run writes to.
+//! The output folder of a run.
 //!
-//! A run only replaces files that an earlier run in the same folder wrote, and only removes temporary files of its own naming.
-//! `docs/design/files.md` has the rules.
+//! A run only replaces files that an earlier run in the same folder wrote, and only removes temporary files with its
+//! own naming scheme. `docs/design/files.md` has the rules.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
@@ -14,32 +14,33 @@ use crate::checkpoint;
 use crate::manifest::Manifest;
 use crate::run::RunError;
 
-/// Bytes written to see whether there is room: enough for a full disk to refuse, too few to be noticed.
+/// Number of bytes written to test for free space: enough for a full disk to fail, too few to be noticed.
 const ROOM: usize = 256 * 1024;
 
 /// The file that is locked while a run uses its folder.
 const LOCK: &str = ".sinew.lock";
 
-/// A folder that can be written to, by nobody else at the same time.
+/// A writable folder, locked against other runs.
 ///
-/// Folders that had to be created are removed again when it is dropped without [`OutputFolder::keep`] and still empty.
+/// Created folders are removed again if it is dropped without [`OutputFolder::keep`] and they are still empty.
 #[derive(Debug)]
 pub struct OutputFolder {
     path: PathBuf,
     plan: OutputPlan,
     /// Folders that did not exist before, outermost first.
     created: Vec<PathBuf>,
-    /// Files that are younger are ours.
+    /// Newer files are ours.
     since: SystemTime,
-    /// Held while the folder is used: the system releases it however the process ends.
+    /// Held while the folder is in use; the system releases it however the process ends.
     _lock: File,
     is_kept: bool,
 }
 
 impl OutputFolder {
-    /// Creates the folder where necessary, and writes and removes a small file in it.
+    /// Creates the folder if necessary, and writes and removes a small file in it.
     ///
-    /// Refuses when a planned file is one of `inputs`, or exists and no run in this folder wrote it, unless `replace` says that it may go.
+    /// Returns an error if a planned file is one of `inputs`, or exists and no run in this folder wrote it, unless
+    /// `replace` allows it.
     pub fn prepare(path: &Path, plan: OutputPlan, inputs: &[PathBuf], replace: bool) -> Result<Self, RunError> {
         let failed = |source| RunError::Output { path: path.into(), source };
         check_inputs(path, &plan, inputs)?;
@@ -70,7 +71,7 @@ impl OutputFolder {
         &self.path
     }
 
-    /// What may be written to it.
+    /// Files that may be written to it.
     pub fn plan(&self) -> &OutputPlan {
         &self.plan
     }
@@ -88,8 +89,8 @@ impl OutputFolder {
         files
     }
 
-    /// Removes the temporary files of a run that was killed: names that only [`AtomicFile`](sinew_record::record::AtomicFile) gives, of planned
-    /// files, from a process that is gone.
+    /// Removes the temporary files of a run that was killed: names that only
+    /// [`AtomicFile`](sinew_record::record::AtomicFile) uses, of planned files, from a process that has ended.
     fn remove_leftovers(&self) {
         for folder in self.plan.folders() {
             for (path, name) in entries(&self.path, folder) {
@@ -103,19 +104,19 @@ impl OutputFolder {
         }
     }
 
-    /// Keeps what was created.
+    /// Keeps the created folders.
     pub fn keep(mut self) {
         self.is_kept = true;
         self.created.clear();
     }
 
-    /// The folder if something was written to it.
+    /// The folder, if something was written to it.
     pub(crate) fn keep_if_used(&self) -> Option<PathBuf> {
         (!self.files().is_empty()).then(|| self.path.clone())
     }
 }
 
-/// The destination and the process behind `.NAME.PID-N.tmp`, or `sinew` and the process behind `.sinew-PID.tmp`.
+/// The destination and the process of `.NAME.PID-N.tmp`, or `sinew` and the process of `.sinew-PID.tmp`.
 fn temporary_of(name: &str) -> Option<(&str, u32)> {
     let rest = name.strip_prefix('.')?.strip_suffix(".tmp")?;
     if let Some(process) = rest.strip_prefix("sinew-") {
@@ -127,18 +128,18 @@ fn temporary_of(name: &str) -> Option<(&str, u32)> {
     Some((destination, process.parse().ok()?))
 }
 
-/// Whether a process of this number exists, as far as the system says. Ours does, and leaves nothing behind.
+/// Whether a process with this id exists, according to the system. Ours does, but leaves no such files behind.
 fn is_running(process: u32) -> bool {
     process != std::process::id() && Path::new("/proc").join(process.to_string()).exists()
 }
 
-/// Refuses to write what the scene reads.
+/// An error if an output is an input.
 fn check_inputs(root: &Path, plan: &OutputPlan, inputs: &[PathBuf]) -> Result<(), RunError> {
     let existing = plan.files().iter().flat_map(|file| file.existing(root));
     check_outputs(inputs, existing.collect::<std::collections::BTreeSet<_>>()).map_err(RunError::Clash)
 }
 
-/// Refuses to replace files that no run in this folder wrote.
+/// An error if the run would replace files that no run in this folder wrote.
 fn check_strangers(root: &Path, plan: &OutputPlan) -> Result<(), RunError> {
     let manifest = Manifest::read(root).ok();
     let mut known: Vec<PlannedFile> = Vec::new();
@@ -153,7 +154,7 @@ fn check_strangers(root: &Path, plan: &OutputPlan) -> Result<(), RunError> {
     };
     let mut strangers = Vec::new();
     for file in plan.files() {
-        // Older recordings are put aside under new names, never replaced.
+        // Older recordings are moved aside under new names, never replaced.
         if file.to_string() == format!("{}*", PREVIOUS) {
             continue;
         }
@@ -164,7 +165,8 @@ fn check_strangers(root: &Path, plan: &OutputPlan) -> Result<(), RunError> {
     if strangers.is_empty() { Ok(()) } else { Err(RunError::Strangers { path: root.into(), files: strangers }) }
 }
 
-/// Whether a file shows by its first bytes that a run wrote it. A damaged manifest shows it by the lock beside it.
+/// Whether the first bytes of a file show that a run wrote it. For a damaged manifest, the lock file beside it shows
+/// it.
 fn has_own_content(root: &Path, path: &Path) -> bool {
     if path.file_name().is_some_and(|name| name == MANIFEST) {
         return root.join(LOCK).exists();
@@ -180,7 +182,7 @@ pub fn is_busy(folder: &Path) -> bool {
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Reserves a folder.
+/// Locks a folder.
 fn lock(folder: &Path) -> Result<File, RunError> {
     let failed = |source| RunError::Output { path: folder.into(), source };
     let file = File::options().write(true).create(true).truncate(false).open(folder.join(LOCK)).map_err(failed)?;
@@ -194,11 +196,11 @@ fn lock(folder: &Path) -> Result<File, RunError> {
 impl Drop for OutputFolder {
     fn drop(&mut self) {
         if !self.is_kept {
-            // The lock alone is no result.
+            // The lock file alone is not a result.
             let _ = std::fs::remove_file(self.path.join(LOCK));
         }
         for folder in self.created.iter().rev() {
-            // Refuses when something is in it, which is what we want.
+            // Fails if the folder is not empty, as intended.
             let _ = std::fs::remove_dir(folder);
         }
     }

@@ -1,6 +1,6 @@
-//! The straight line: compile, step, record, check, report.
+//! Runs of scenes: compile, step, record, check, report.
 //!
-//! `sinew run`, `sinew demo` and the scene tests are this one loop with another observer and other recorders.
+//! `sinew run`, `sinew demo` and the scene tests are the same loop with different observers and recorders.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -30,37 +30,38 @@ use crate::study::{self, StudyOutcome};
 use crate::timing::TimingNode;
 use crate::value_names;
 
-/// What a run is asked to do besides what the scene says.
+/// Options of a run besides the scene.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Folder for the files; nothing is written without one.
     pub output: Option<PathBuf>,
-    /// Stops after this many frames; the whole scene when `None`. What is expected of later times is then not reached.
+    /// Stops after this many frames; `None` runs the whole scene. Expectations at later times are then not reached.
     pub frames: Option<usize>,
-    /// What the scene was loaded with; a study sets its cases on top of it.
+    /// The overrides with which the scene was loaded; a study adds those of its cases.
     pub overrides: Vec<Override>,
     /// Continues the run in the output folder instead of starting anew.
     pub resume: bool,
-    /// Seconds of computing between checkpoints, instead of what the scene says.
+    /// Seconds of computing between checkpoints, instead of the value in the scene.
     pub checkpoint: Option<f64>,
-    /// Replaces files in the output folder that no run wrote.
+    /// Whether to replace files in the output folder that no run wrote.
     pub replace: bool,
 }
 
-/// Who watches a run.
+/// An observer of a run.
 pub trait Observer {
-    /// Something begins that may take a while.
+    /// A stage begins that may take a while.
     fn stage(&mut self, _text: &str) {}
 
-    /// Something of the scene deserves attention; it is in [`RunOutcome::notes`] too, but that may be hours later.
+    /// A note for the user; it is also in [`RunOutcome::notes`], but that may be hours later.
     fn note(&mut self, _text: &str) {}
 
-    /// Asked all the time. One that is wanted ends the run like a `Break` after the last whole frame, and keeps from it what takes long and can be made later: pictures.
+    /// The interrupt of the run, checked continuously. A requested interrupt ends the run after the last complete
+    /// frame, like a `Break`, and skips slow files that can be made later: pictures.
     fn interrupt(&self) -> Interrupt {
         Interrupt::ambient()
     }
 
-    /// Frames are about to be computed; `done` of `all` exist already.
+    /// Frames are about to be computed; `done` of `all` already exist.
     fn begin(&mut self, _done: usize, _all: usize) {}
 
     /// `done` of `all` frames exist. `Break` ends the run there, with valid files.
@@ -69,59 +70,59 @@ pub trait Observer {
     }
 }
 
-/// Nobody watches.
+/// No observer.
 impl Observer for () {}
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOutcome {
-    /// Everything `[expect]` and `[study]` claim, and how it came out; empty after an interruption.
+    /// The claims of `[expect]` and `[study]` and their results; empty after an interrupt.
     pub expectations: Vec<Checked>,
     /// The sweep of `[study]`, if the scene has one.
     pub study: Option<StudyOutcome>,
-    /// Frames computed, the initial one not counted.
+    /// Number of computed frames, without the initial one.
     pub frames: usize,
-    /// Whether the observer ended the run before all its frames and files were there.
+    /// Whether the observer ended the run before all its frames and files were complete.
     pub interrupted: bool,
     /// Probes of all frames.
     pub history: ProbeHistory,
     /// Solver reports of all frames.
     pub reports: Vec<StepReport>,
-    /// Where the time went.
+    /// Timing of the run.
     pub timing: TimingNode,
     /// Files written.
     pub outputs: Vec<PathBuf>,
-    /// What was mended or deserves attention.
+    /// Notes on repairs and other things that deserve attention.
     pub notes: Vec<String>,
     /// Size and quality of the meshes.
     pub bodies: Vec<BodyStatistics>,
-    /// What an artist wants to know; `None` without characters, or without a report.
+    /// The artist's report; `None` without characters, or without a report.
     pub artist: Option<ArtistFacts>,
-    /// Fingerprint of the final positions and velocities: equal bits, equal number.
+    /// Hash of the final positions and velocities: equal bits give equal hashes.
     pub hash: u64,
-    /// Frames that were computed once more because the run was taken up again.
+    /// Number of frames that were recomputed because the run was resumed.
     pub recomputed: usize,
-    /// How often the run was taken up again.
+    /// How many times the run was resumed.
     pub resumed: usize,
 }
 
 impl RunOutcome {
-    /// Whether the run is complete and everything expected came true; what a shortened run did not reach did not.
+    /// Whether the run is complete and all expectations are met; those that a shortened run did not reach are not.
     pub fn passed(&self) -> bool {
         !self.interrupted && self.expectations.iter().all(|check| check.passed)
     }
 }
 
-/// Why a run stopped.
+/// Errors of a run.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The scene, or a scene it compares with, cannot be compiled.
     #[error("{0}")]
     Scene(#[from] SceneError),
-    /// `[expect]` or `[study]` speaks of a probe that does not exist.
+    /// `[expect]` or `[study]` names a probe that does not exist.
     #[error("error: {0}")]
     Probe(#[from] UnknownProbe),
-    /// The observer ended it before there was anything to keep.
+    /// The observer interrupted the run before there was a result to keep.
     #[error("error: interrupted")]
     Interrupted,
     /// The output folder cannot be used.
@@ -129,7 +130,7 @@ pub enum RunError {
     Output {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// Another process is computing in the output folder.
@@ -154,42 +155,42 @@ pub enum RunError {
     Resume {
         /// The folder.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A file cannot be written.
     #[error("error: {0}")]
     Record(#[from] RecordError),
-    /// Frames cannot be written any more.
+    /// Frames can no longer be written.
     #[error("error: {source}\n{frames} frames are in {}\nhint: `sinew run --resume` continues after them", output.display())]
     RecordFrame {
-        /// What went wrong.
+        /// The error.
         source: RecordError,
-        /// Frames recorded before.
+        /// Number of frames recorded before.
         frames: usize,
-        /// Where they are.
+        /// Their location.
         output: PathBuf,
     },
-    /// The solver gave up.
+    /// The solver failed.
     #[error("error: {source}\n{frames} frames were kept{}", .output.as_ref().map(|path| format!(" in {}", path.display())).unwrap_or_default())]
     Step {
-        /// Why, with the node and cell to blame.
+        /// The cause, with node and cell.
         source: Box<StepError>,
-        /// Frames computed before.
+        /// Number of frames computed before.
         frames: usize,
-        /// Where they are.
+        /// Their location.
         output: Option<PathBuf>,
     },
 }
 
 /// Runs a scene.
 ///
-/// With a `[study]` every case is run and checked, and the files show the last one; otherwise the scene itself is.
+/// With a `[study]` every case is run and checked, and the files show the last one; otherwise the scene itself is run.
 pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, RunError> {
     let start = Instant::now();
     let interrupt = observer.interrupt();
     let _entered = interrupt.clone().enter();
-    // Before anything is computed: nobody wants to hear of a full disk after an hour.
+    // Before any computation, so that a full disk does not show up after an hour.
     let Some(path) = &options.output else {
         let mut outcome = run_cases(scene, options, None, observer)?;
         outcome.timing.seconds = start.elapsed().as_secs_f64();
@@ -249,9 +250,9 @@ fn run_cases(
 pub(crate) struct Case<'a> {
     /// The scene, with the overrides of a study.
     pub scene: &'a Scene,
-    /// Its number in a study.
+    /// Its index in a study.
     pub number: usize,
-    /// Whether the files that `[record]` asks for are written.
+    /// Whether the files of `[record]` are written.
     pub exports: bool,
 }
 
@@ -286,10 +287,10 @@ pub(crate) fn run_once(
         stepped.watch = Watch::new(scene, simulation.model(), &characters, count);
     }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
-    // From the first frame to the checkpoint there is something to lose.
+    // From the first frame to the checkpoint, work can be lost.
     let hold = Hold::new();
     let result = stepped.advance(&mut simulation, count, beginning, &mut recorders, journal, observer);
-    // Whatever happened, what was recorded so far becomes a place to continue from and valid files; the first error is told.
+    // In any case, the frames recorded so far become a checkpoint and valid files; the first error is returned.
     let watch = Stopwatch::start();
     let kept = durable.as_mut().map_or(Ok(()), |(_, journal)| journal.checkpoint(&simulation));
     drop(hold);
@@ -334,13 +335,13 @@ enum Stopped {
     Replay(String),
 }
 
-/// What is gathered while stepping.
+/// Results gathered during the steps.
 struct Stepped {
     history: ProbeHistory,
     reports: Vec<StepReport>,
     frames: usize,
     interrupted: bool,
-    /// Looks at characters.
+    /// Watches characters.
     watch: Option<Watch>,
     embedding_time: Duration,
     record_time: Duration,
@@ -359,7 +360,7 @@ impl Stepped {
         }
     }
 
-    /// Frame 0, or the frames recorded before; then steps up to frame `count`.
+    /// Shows frame 0 or the recorded frames; then steps up to frame `count`.
     fn advance(
         &mut self,
         simulation: &mut Simulation,
@@ -433,7 +434,7 @@ impl Stepped {
         Ok(())
     }
 
-    /// Puts a frame into the recording, and shows to everyone else what is there now.
+    /// Adds a frame to the recording, and shows the recorded frame to all others.
     fn record(
         &mut self,
         simulation: &Simulation,
@@ -523,12 +524,12 @@ fn rules(
     Ok(rules)
 }
 
-/// Scenes that `compare` names, each run once.
+/// Scenes of `compare`, each run once.
 #[derive(Default)]
 pub(crate) struct OtherRuns(BTreeMap<PathBuf, ProbeHistory>);
 
 impl OtherRuns {
-    /// Probes of another scene; its own `[expect]` and `[record]` do not count here.
+    /// Probes of another scene; its own `[expect]` and `[record]` have no effect here.
     fn history(
         &mut self,
         scene: &Scene,
@@ -548,7 +549,7 @@ impl OtherRuns {
         let case = Case { scene: &other, number: 0, exports: false };
         let outcome = run_once(&case, &options, None, self, observer)?;
         if outcome.interrupted {
-            // Half a run is nothing to compare with.
+            // An incomplete run cannot be compared with.
             return Err(RunError::Interrupted);
         }
         if let Some(journal) = journal {
@@ -559,7 +560,7 @@ impl OtherRuns {
     }
 }
 
-/// Names at most a few files, so that the hint stays in sight.
+/// Names only a few files, so that the hint stays visible.
 fn strangers(path: &Path, files: &[PathBuf]) -> String {
     const SHOWN: usize = 8;
     let mut text =
@@ -571,13 +572,13 @@ fn strangers(path: &Path, files: &[PathBuf]) -> String {
     text + "\nhint: choose another folder with -o, move the files away, or replace them with --force"
 }
 
-/// Fingerprint of all positions and velocities.
+/// Hash of all positions and velocities.
 fn state_fingerprint(frame: &Frame<'_>) -> u64 {
     let vectors = frame.bodies.iter().flat_map(|body| body.positions.iter().chain(body.velocities));
     fingerprint(vectors.flat_map(|v| v.to_array()).flat_map(|component| component.to_bits().to_le_bytes()))
 }
 
-/// FNV-1a.
+/// FNV-1a hash.
 pub(crate) fn fingerprint(bytes: impl IntoIterator<Item = u8>) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)

@@ -1,11 +1,11 @@
-//! A simulation at one time as bytes: to put aside, to send to another process, to go back to.
+//! A simulation at one time as bytes: to store, to send to another process, or to return to.
 
 use sinew_fem::{Command, ControlError, Simulation, State};
 use sinew_store::StoreError;
 
 use crate::checkpoint::Checkpoint;
 
-/// Everything that changes in a simulation: its state, and the control channels that commands hold.
+/// The changing data of a simulation: its state, and the control channels that commands hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// The state.
@@ -15,13 +15,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The simulation as it is now.
+    /// The current state of a simulation.
     pub fn of(simulation: &Simulation) -> Self {
         let held = simulation.held().map(|(name, value)| (name.to_string(), value)).collect();
         Self { state: simulation.state().clone(), held }
     }
 
-    /// Puts a simulation of the same scene where this one was. On error it is unchanged.
+    /// Restores the state of a simulation of the same scene. On error it is unchanged.
     pub fn restore(&self, simulation: &mut Simulation) -> Result<(), SnapshotError> {
         if !simulation.accepts(&self.state) {
             return Err(SnapshotError::OtherModel);
@@ -53,10 +53,10 @@ impl Snapshot {
     }
 }
 
-/// Why a simulation cannot be put where another was.
+/// Why a simulation cannot be restored.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SnapshotError {
-    /// Another mesh, or other forces.
+    /// The mesh or the forces differ.
     #[error("the state belongs to another scene: it has other numbers of nodes, rigid bodies or contacts")]
     OtherModel,
     /// A channel is missing.

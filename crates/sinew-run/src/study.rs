@@ -1,4 +1,4 @@
-//! `[study]`: the same scene for several values of a parameter, and the order with which a measure converges.
+//! `[study]`: the same scene for several values of a parameter, and the order of convergence of its measures.
 //!
 //! For measures e = |m − exact| and sizes x of the cases, the order p is the least-squares slope of ln e over ln x.
 
@@ -19,26 +19,26 @@ use crate::value_names::MESH_SIZE;
 /// A finished sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudyOutcome {
-    /// Name of the value that plays x.
+    /// Name of the value x.
     pub x: String,
     /// Names of the measures, in the order of `StudyCase::measures`.
     pub measures: Vec<String>,
-    /// One run each.
+    /// The cases, one run each.
     pub cases: Vec<StudyCase>,
-    /// Fitted order of each measure; `None` where there is none (an error of zero, a single case).
+    /// Fitted order of each measure; `None` if undefined (an error of zero, a single case).
     pub orders: Vec<Option<f64>>,
 }
 
 /// One run of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudyCase {
-    /// What was set, as on the command line.
+    /// The overrides, as on the command line.
     pub label: String,
-    /// The value that plays x.
+    /// The value x.
     pub x: f64,
-    /// Distance of each measure from its exact value at the end of the run.
+    /// Difference of each measure from its exact value at the end of the run.
     pub measures: Vec<f64>,
-    /// Seconds the run took.
+    /// Duration of the run \[s\].
     pub seconds: f64,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn sweep(
     Ok(last)
 }
 
-/// x and the distances of the measures from their exact values.
+/// x and the differences of the measures from their exact values.
 fn measure(study: &Study, outcome: &RunOutcome) -> Result<(f64, Vec<f64>), UnknownProbe> {
     let value = |name: &str| final_value(&outcome.history, name);
     let x = if study.x == MESH_SIZE { mesh_size(outcome) } else { value(&study.x)? };
@@ -120,7 +120,7 @@ fn measure(study: &Study, outcome: &RunOutcome) -> Result<(f64, Vec<f64>), Unkno
     Ok((x, measures))
 }
 
-/// Mean over the bodies of the mean edge length of their cells [m].
+/// Mean over the bodies of the mean edge length of their cells \[m\].
 fn mesh_size(outcome: &RunOutcome) -> f64 {
     let edges = outcome.bodies.iter().map(|body| body.mean_edge);
     edges.sum::<f64>() / outcome.bodies.len().max(1) as f64
@@ -130,7 +130,7 @@ fn final_value(history: &ProbeHistory, name: &str) -> Result<f64, UnknownProbe> 
     history.last(name).ok_or_else(|| UnknownProbe::new(name, "this scene", history.names()))
 }
 
-/// The claims on an order; one that could not be fitted fails them all.
+/// The claims on an order; an undefined order fails them all.
 fn check_order(name: &str, order: &Order, fitted: Option<f64>) -> Vec<Checked> {
     let got = fitted.unwrap_or(f64::NAN);
     let claims = [
@@ -142,13 +142,13 @@ fn check_order(name: &str, order: &Order, fitted: Option<f64>) -> Vec<Checked> {
     claims.into_iter().flatten().map(check).collect()
 }
 
-/// The claim on changes from run to run: the largest of them counts.
+/// The claim on changes from run to run, for the largest change.
 fn check_change(name: &str, order: &Order, points: &[(f64, f64)]) -> Option<Checked> {
     let most = order.change?;
-    // Equal values have not changed, zeros included.
+    // Equal values have not changed, including zeros.
     let change = |from: f64, to: f64| if from == to { 0.0 } else { ((to - from) / to).abs() };
     let changes = points.windows(2).map(|pair| change(pair[0].1, pair[1].1));
-    // A study of one case shows nothing, and neither does one with a value that is no number.
+    // A study of one case has no change, and a value that is not a number fails.
     let larger = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
     let got = changes.reduce(larger).unwrap_or(f64::NAN);
     let (expected, passed) = (format!("≤ {}", format_number(most)), got <= most);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_change_between_neighbouring_runs_counts() {
+    fn the_largest_change_between_neighboring_runs_counts() {
         let order = Order { min: None, max: None, exact: 0.0, change: Some(0.02) };
         let check = |values: &[f64]| {
             let points: Vec<(f64, f64)> = values.iter().map(|&value| (1.0, value)).collect();

@@ -1,4 +1,4 @@
-//! The page of a run: fills the report from what came of it, and writes `report.html`; what an artist is told lies beside it as JSON.
+//! The report of a run: collects its data and writes `report.html`, and the artist's report beside it as JSON.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::run::RunOutcome;
 use crate::study::StudyOutcome;
 use crate::timing::TimingNode;
 
-/// Writes the report that `[record]` asks for and adds it to the files of the run.
+/// Writes the report of `[record]` and adds it to the files of the run.
 pub(crate) fn write(scene: &Scene, outcome: &mut RunOutcome, folder: &Path) -> Result<(), RecordError> {
     let Some(name) = scene.record.report.file_name("report.html") else { return Ok(()) };
     let path = folder.join(name);
@@ -47,7 +47,7 @@ fn data(scene: &Scene, outcome: &RunOutcome, folder: &Path) -> ReportData {
             _ if outcome.passed() => Verdict::Passed,
             _ => Verdict::Failed,
         },
-        // A run without pictures still has a report, and shows none of an earlier run.
+        // A run without pictures still has a report, without the pictures of an earlier run.
         animation: animation_path(&scene.record, folder)
             .filter(|path| outcome.outputs.contains(path))
             .and_then(|path| std::fs::read(path).ok()),

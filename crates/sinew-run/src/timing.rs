@@ -1,32 +1,32 @@
-//! Where the time of a run went, as a tree.
+//! Timing of a run, as a tree.
 
 use std::time::Duration;
 
 use sinew_fem::report::StepTiming;
 
-/// A part of a run and its parts.
+/// A part of a run, with its own parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimingNode {
-    /// What was done.
+    /// Name of the activity.
     pub name: String,
-    /// Wall-clock time [s].
+    /// Wall-clock time \[s\].
     pub seconds: f64,
-    /// What it consists of; the rest to `seconds` went elsewhere.
+    /// Its parts; the rest of `seconds` was spent elsewhere.
     pub children: Vec<TimingNode>,
 }
 
 impl TimingNode {
-    /// A part without parts.
+    /// A part without subparts.
     pub fn leaf(name: &str, time: Duration) -> Self {
         Self { name: name.into(), seconds: time.as_secs_f64(), children: Vec::new() }
     }
 
-    /// A part with its parts.
+    /// A part with subparts.
     pub fn branch(name: &str, time: Duration, children: Vec<TimingNode>) -> Self {
         Self { children, ..Self::leaf(name, time) }
     }
 
-    /// The steps of a simulation, taken apart as the solver reports them.
+    /// The steps of a simulation, divided as the solver reports them.
     pub fn steps(timing: &StepTiming) -> Self {
         let parts = [
             ("contact", timing.contact),

@@ -1,6 +1,6 @@
-//! Names of values: whether `[expect]` and `[study]` speak of values that exist.
+//! Names of values: checks that `[expect]` and `[study]` name values that exist.
 //!
-//! What exists is what the simulation has probes for. `sinew check` and a run ask here, so neither accepts what the other refuses.
+//! A value exists if the simulation has a probe for it. `sinew check` and a run use the same check, so that they agree.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,10 +14,11 @@ use sinew_scene::{Diagnostic, SceneError, suggest};
 use crate::compile::compile;
 use crate::lab::{figure_names, unknown_specimen};
 
-/// The name that stands for the mean edge length of the cells in `study.x`, instead of a value.
+/// The name of the mean edge length of the cells in `study.x`, instead of a value.
 pub(crate) const MESH_SIZE: &str = "h";
 
-/// A problem for every name in `[expect]` and `[study]` that is not one of `known`, the values of the scene, and for those in `[lab]`.
+/// A problem for every name in `[expect]` and `[study]` that is not in `known`, the values of the scene, and for those
+/// in `[lab]`.
 pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     let key = |path: String| move |message| scene.source.key_problem(&path, message);
@@ -42,7 +43,8 @@ pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
     problems
 }
 
-/// Checks the names of values of other scenes that `compare` speaks of. Compiles those scenes, which takes less time than to run one for nothing.
+/// Checks the value names of other scenes in `compare`. Compiles those scenes, which takes less time than a useless
+/// run.
 pub fn check_compared(scene: &Scene) -> Result<(), SceneError> {
     let mut values: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     let mut problems = Vec::new();
@@ -66,7 +68,7 @@ pub fn check_compared(scene: &Scene) -> Result<(), SceneError> {
     if problems.is_empty() { Ok(()) } else { Err(scene.error(problems)) }
 }
 
-/// A scene to compare with; what it expects itself does not count there.
+/// A scene to compare with; its own expectations have no effect.
 pub(crate) fn compared(file: &Path) -> Result<Scene, SceneError> {
     let mut other = Scene::load(file)?;
     other.expect.clear();
@@ -74,7 +76,7 @@ pub(crate) fn compared(file: &Path) -> Result<Scene, SceneError> {
     Ok(other)
 }
 
-/// The problem that `whose` values do not have a name, if they do not; `problem` knows where the name stands.
+/// The problem that a name is not among the values of `whose`, if so; `problem` locates the name.
 pub(crate) fn check(
     name: &str,
     known: &[String],

@@ -1,4 +1,4 @@
-//! Scenes that must compile: those of templates, and some that no other test builds.
+//! Scenes that must compile: those of templates, and some that no other test covers.
 
 use sinew_geometry::procedural::{TetPattern, box_tets, icosphere};
 use sinew_io::{MeshData, WriteOptions, save};
@@ -7,7 +7,7 @@ use sinew_run::compile::compile;
 use sinew_scene::Scene;
 use sinew_scene::template::{MeshFacts, Template, TemplateParams, Tissue, scene_text};
 
-/// Every template, in every tissue, at sizes from a tongue to an elephant, is a sound scene with a body of that size.
+/// Every template, in every tissue, at sizes from a tongue to an elephant, is a valid scene with a body of that size.
 #[test]
 fn every_template_compiles() {
     for template in Template::all().filter(|template| *template != Template::Mesh) {
@@ -26,7 +26,7 @@ fn every_template_compiles() {
     }
 }
 
-/// A scene for a mesh written to a folder compiles, at a size that flesh has, whatever unit the file is in.
+/// A scene for a mesh in a folder compiles at a plausible size for flesh, for any unit of the file.
 #[test]
 fn scenes_for_meshes_compile_at_a_plausible_size() {
     let folder = std::env::temp_dir().join(format!("sinew-test-template-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! What programs hand over besides files: meshes in memory, forces of their own, states, and the wish to stop.
+//! Inputs from programs besides files: meshes in memory, forces, states, and interrupts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,10 @@ fn a_mesh_in_memory_is_as_good_as_a_generated_one() {
     // Overrides keep the meshes.
     assert!(compile(&handed.with_overrides(&["duration=1".into()]).unwrap()).is_ok());
     let complaint = Scene::from_str(&text, "handed.toml", ".").unwrap_err().to_string();
-    assert!(complaint.contains("cannot find the file `@flesh`") && complaint.contains("handed over"), "{complaint}");
+    assert!(
+        complaint.contains("cannot find the file `@flesh`") && complaint.contains("attached to the scene"),
+        "{complaint}"
+    );
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn beginning_anew_forgets_the_past() {
     let mut simulation = compile(&scene()).unwrap();
     step(&mut simulation, 3);
     let mut state = simulation.state().clone();
-    // At rest where it began, but for the time.
+    // At rest in the initial position, except for the time.
     state.positions.clone_from(&simulation.model().initial_state().positions);
     state.velocities.fill(Vec3::zero());
     simulation.start_from(&state);
@@ -88,7 +91,7 @@ fn beginning_anew_forgets_the_past() {
     assert!(off.fold(0.0, f64::max) < 1e-9);
 }
 
-/// In balance, what flesh does to its nodes is the opposite of weight, and of the pins.
+/// In equilibrium, the force of flesh on its nodes balances weight and pins.
 #[test]
 fn elastic_forces_balance_weight_and_pins() {
     let text = scene_text(BOX) + "[solver]\ntype = \"quasistatic\"\ntolerance = 1e-9\n";
@@ -104,7 +107,7 @@ fn elastic_forces_balance_weight_and_pins() {
     }
 }
 
-/// A spring that pulls every point of a model towards a plane.
+/// A spring that pulls every point of a model toward a plane.
 struct TowardsPlane(f64);
 
 impl Force for TowardsPlane {

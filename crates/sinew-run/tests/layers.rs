@@ -1,4 +1,4 @@
-//! Layers of scenes: fascia, flesh over muscles, and probes that look at them.
+//! Layers of scenes: fascia, flesh over muscles, and their probes.
 
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
@@ -36,7 +36,8 @@ fn complaint(text: &str) -> String {
     }
 }
 
-/// SIF-037, E12: flesh begins without strain, its inner nodes follow the surface of the muscle, and its skin bulges over it.
+/// SIF-037, E12: flesh starts without strain, its inner nodes follow the surface of the muscle, and its skin bulges
+/// over it.
 #[test]
 fn flesh_over_a_muscle_follows_it() {
     let scene = Scene::from_str(&format!("{MUSCLE}{LIMB}"), "a.toml", ".").unwrap();
@@ -73,7 +74,7 @@ fn mistakes_in_layers_are_explained() {
     let unknown = limb(r#"over = [{ body = "muscel", within = "3 mm" }]"#);
     assert!(unknown.contains("there is no body `muscel`") && unknown.contains("muscle"), "{unknown}");
     let itself = limb(r#"over = [{ body = "limb", within = "3 mm" }]"#);
-    assert!(itself.contains("cannot lie over itself"), "{itself}");
+    assert!(itself.contains("cannot be layered on itself"), "{itself}");
     let wide = limb(r#"over = [{ body = "muscle", within = "5 cm" }]"#);
     assert!(wide.contains("nothing of `limb` is outside") && wide.contains("within"), "{wide}");
     let far =
@@ -83,7 +84,7 @@ fn mistakes_in_layers_are_explained() {
     let late = complaint(&format!("{head}{LIMB}[[body]]{muscle}"));
     assert!(late.contains("comes after `limb`") && late.contains("move it down"), "{late}");
     let twice = limb("sheath = [{}, {}]");
-    assert!(twice.contains("another sheath of the name `sheath`"), "{twice}");
+    assert!(twice.contains("another sheath named `sheath`"), "{twice}");
     let nowhere = limb(r#"sheath = [{ region = "beley" }]"#);
     assert!(nowhere.contains("no region `beley`"), "{nowhere}");
 }
@@ -103,8 +104,8 @@ pin = [
 ]
 "#;
 
-/// A bar that is stretched gets thinner in all its cuts; a skew cut is larger by one over the cosine. Its force turns what holds it about an axis, and the lever is the distance of
-/// the middle of the end from the axis.
+/// A stretched bar gets thinner in all sections; an oblique section is larger by one over the cosine. Its force has a
+/// torque about an axis, and the moment arm is the distance of the center of the end from the axis.
 #[test]
 fn sections_and_levers_are_those_of_a_bar() {
     let text = format!(
@@ -130,7 +131,7 @@ lever = { pin = "x-max", point = [0, "-4 cm", 0], axis = [0, 0, 2] }
     let at = |name: &str| simulation.probe(name).unwrap();
     let area = at("strip.max.y") * at("strip.max.z");
     assert!(area < 1.95e-4 && (at("across.area") - area).abs() < 1e-12);
-    // The flesh pulls the end towards −x, above the axis: by the right hand about z that turns by +.
+    // The flesh pulls the end toward −x, above the axis: by the right-hand rule the torque about z is positive.
     let arm = 0.04 + 0.5 * at("strip.max.y");
     assert!((at("joint.moment_arm") - arm).abs() < 1e-9, "{} {arm}", at("joint.moment_arm"));
     assert!((at("joint.torque") - arm * at("strip.force.x-max.x")).abs() < 1e-9);

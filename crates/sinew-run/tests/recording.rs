@@ -1,4 +1,4 @@
-//! Recordings keep what they promise, wherever they are cut off.
+//! Recordings are correct, also when they are cut off.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use sinew_run::compile::compile;
 use sinew_scene::Scene;
 use sinew_store::{Header, Recording, RecordingParams, RecordingWriter, StoreError};
 
-/// A bar that swings over a floor, with a rigid ball that falls: bodies, shapes that move and shapes that do not.
+/// A bar that swings over a floor, and a rigid ball that falls: bodies, moving shapes and fixed ones.
 const SCENE: &str = r#"
 duration = "1 s"
 frame_rate = "60 Hz"
@@ -27,7 +27,7 @@ shape = { type = "plane", normal = [0.1, 0, 1] }
 position = [0, 0, "-20 cm"]
 "#;
 
-/// A folder that is removed with everything in it, unless the test fails: then it shows why.
+/// A folder that is removed with its contents, unless the test fails.
 struct Folder(PathBuf);
 
 impl std::ops::Deref for Folder {
@@ -57,7 +57,7 @@ fn simulation() -> Simulation {
     compile(&Scene::from_str(SCENE, "bar.toml", ".").unwrap()).unwrap()
 }
 
-/// Records `frames` frames and returns positions, velocities and probes of each as they were computed.
+/// Records `frames` frames and returns positions, velocities and probes of each, as computed.
 fn record(path: &Path, params: &RecordingParams, frames: usize) -> Vec<(Vec<Vec<f64>>, Vec<f64>)> {
     let mut simulation = simulation();
     let header = Header { frame_rate: 60.0, scene_text: SCENE.into(), ..Header::default() };
@@ -91,7 +91,7 @@ fn an_exact_recording_gives_back_every_bit_in_any_order() {
     let truth = record(&path, &RecordingParams::default(), 70);
     let recording = Recording::open(&path).unwrap();
     assert_eq!((recording.frame_count(), recording.lost_bytes()), (71, 0));
-    // Forwards, backwards, and with jumps over key frames.
+    // Forward, backward, and with jumps over key frames.
     for frame in (0..71).chain((0..71).rev()).chain([3, 64, 65, 1, 33, 32, 31, 70, 0]) {
         let bits = |(arrays, probes): (Vec<Vec<f64>>, Vec<f64>)| {
             arrays.into_iter().chain([probes]).flatten().map(f64::to_bits).collect::<Vec<u64>>()
@@ -118,7 +118,7 @@ fn a_rounded_recording_keeps_its_error_and_is_small() {
         assert_eq!(&found_probes, probes, "probes are exact");
         for (number, (found, expected)) in found.iter().zip(expected).enumerate() {
             let size = recording.header().bodies[number / 2].mesh.bounds().size().norm();
-            // Velocities come second; they may be off by the error of a place per frame.
+            // Velocities come second; their error may be that of a position per frame.
             let allowed = error * size * if number % 2 == 1 { 60.0 } else { 1.0 };
             let worst = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst <= allowed, "frame {frame}: {worst} > {allowed}");
@@ -129,7 +129,7 @@ fn a_rounded_recording_keeps_its_error_and_is_small() {
     assert!(headers < raw, "{headers} of {raw} bytes, reports and probes included");
 }
 
-/// Whatever is left of the file, it opens with all frames that are whole, and says what was lost.
+/// Any remainder of the file opens with all whole frames and reports the loss.
 #[test]
 fn a_recording_cut_off_anywhere_plays_up_to_its_last_whole_frame() {
     let folder = folder("cut");
@@ -142,7 +142,7 @@ fn a_recording_cut_off_anywhere_plays_up_to_its_last_whole_frame() {
         ends.push((0..bytes.len() as u64 + 1).find(|&length| whole.frames_within(length) == Some(frame + 1)).unwrap());
     }
     let cut_path = folder.join("cut.sinew");
-    // Every byte round the ends of frames, and a sample of the rest.
+    // Every byte around the ends of frames, and a sample of the rest.
     let near = |cut: usize| ends.iter().any(|&end| end.abs_diff(cut as u64) < 20);
     for cut in (0..bytes.len()).filter(|&cut| near(cut) || cut % 97 == 0) {
         std::fs::write(&cut_path, &bytes[..cut]).unwrap();
@@ -157,7 +157,7 @@ fn a_recording_cut_off_anywhere_plays_up_to_its_last_whole_frame() {
             Err(other) => panic!("cut at {cut}: {other}"),
         }
     }
-    // After a failure of power the file may have its length, but zeros at its end.
+    // After a power failure the file may have its length, but zeros at its end.
     let mut zeroed = bytes.clone();
     let last = ends[ends.len() - 2] as usize + 100;
     zeroed[last..].fill(0);
@@ -165,7 +165,7 @@ fn a_recording_cut_off_anywhere_plays_up_to_its_last_whole_frame() {
     assert_eq!(Recording::open(&cut_path).unwrap().frame_count(), truth.len() - 1);
 }
 
-/// Damage in the middle is told by frame; nothing panics, whatever the bytes.
+/// Damage in the middle is reported by frame; nothing panics for any bytes.
 #[test]
 fn damage_is_told_and_never_believed() {
     let folder = folder("damage");
@@ -180,7 +180,7 @@ fn damage_is_told_and_never_believed() {
         let at = (seed >> 33) as usize % damaged.len();
         damaged[at] ^= 1 << ((seed >> 20) % 8);
         std::fs::write(&damaged_path, &damaged).unwrap();
-        // The checksum of a frame notices every single flipped bit, so a frame is either refused or as it was.
+        // The checksum of a frame detects every single flipped bit, so a frame is either an error or unchanged.
         if let Ok(recording) = Recording::open(&damaged_path) {
             let original = Recording::open(&path).unwrap();
             for frame in 0..recording.frame_count() {
@@ -213,7 +213,7 @@ fn frames_between_shown_ones_have_probes_and_stress_is_kept_when_asked() {
         let (live, stored) = (a.cell_fields(), b.cell_fields());
         assert_eq!(live.cauchy_stress.len(), stored.cauchy_stress.len());
         for (x, y) in live.von_mises.iter().zip(&stored.von_mises) {
-            // The upper triangle is kept, so only the asymmetry of rounding is lost.
+            // Only the upper triangle is stored, so the asymmetry of rounding is lost.
             assert!((x - y).abs() <= 1e-9 * (1.0 + x.abs()), "{x} {y}");
         }
         for (x, y) in live.volume_ratio.iter().zip(&stored.volume_ratio) {

@@ -1,4 +1,4 @@
-//! Strands and tendons of scenes: what they become, and what a user reads about mistakes in them.
+//! Strands and tendons of scenes: their model, and the messages for mistakes in them.
 
 use sinew_fem::force::{Strand, TendonStrand};
 use sinew_run::compile::compile;
@@ -15,7 +15,7 @@ fn read(more: &str) -> Result<Scene, String> {
     Scene::from_str(&format!("{BODY}{more}\n"), "a.toml", ".").map_err(|error| error.to_string())
 }
 
-/// What a user reads about a body with more lines, before or while it is compiled.
+/// The message for a body with more lines, before or during compilation.
 fn complaint(more: &str) -> String {
     match read(more).and_then(|scene| compile(&scene).map_err(|error| error.to_string())) {
         Ok(_) => panic!("no mistake found in\n{more}"),
@@ -72,10 +72,10 @@ fn mistakes_in_strands_and_tendons_are_named_at_their_cause() {
         (strand(", points = [[[0, 0, 0], [1, 0, 0]]]"), "a strand has either `columns` or `points`, not both", 6),
         ("strand = [{ force = \"1 N\" }]".into(), "a strand needs `columns` or `points`", 6),
         (strand("").replace("x-max", "x-mox"), "body `flesh` has no region `x-mox`", 6),
-        (strand("").replace("x-max", "x-min"), "columns begin and end in different regions", 6),
+        (strand("").replace("x-max", "x-min"), "columns must begin and end in different regions", 6),
         (
             strand("").replace("}]", "}, { force = 1, points = [[[0.01, 0.01, 0.01], [0.02, 0.01, 0.01]]] }]"),
-            "body `flesh` has another muscle of the name `strand`",
+            "body `flesh` has another muscle named `strand`",
             6,
         ),
         (
@@ -83,10 +83,10 @@ fn mistakes_in_strands_and_tendons_are_named_at_their_cause() {
             "this generator has no length",
             6,
         ),
-        ("strand = [{ force = 1, points = [[[0.01, 0.01, 0.01]]] }]".into(), "a column needs at least two places", 6),
+        ("strand = [{ force = 1, points = [[[0.01, 0.01, 0.01]]] }]".into(), "a column needs at least two points", 6),
         (
             "strand = [{ force = 1, points = [[[0.01, 0.01, 0.01], [\"9 cm\", \"1 cm\", \"1 cm\"]]] }]".into(),
-            "(9 cm, 1 cm, 1 cm) lies outside of the flesh",
+            "(9 cm, 1 cm, 1 cm) lies outside the flesh",
             6,
         ),
         (tendon("region = \"x-max\", offset = [1, 0, 0], force = 0"), "`force` must be positive", 7),
@@ -103,19 +103,15 @@ fn mistakes_in_strands_and_tendons_are_named_at_their_cause() {
             7,
         ),
         (tendon("region = \"x-max\", offset = [0, 0, 0], force = 1"), "these tendons have no length", 7),
-        (
-            tendon("points = [[0.08, 0.01, 0.01]], anchor = [0.08, 0.01, 0.01], force = 1"),
-            "a tendon begins where it ends",
-            7,
-        ),
+        (tendon("points = [[0.08, 0.01, 0.01]], anchor = [0.08, 0.01, 0.01], force = 1"), "a tendon has no length", 7),
         (
             tendon("points = [[0.1, 0.01, 0.01]], offset = [1, 0, 0], force = 1"),
-            "(0.1 m, 1 cm, 1 cm) lies outside of the flesh",
+            "(0.1 m, 1 cm, 1 cm) lies outside the flesh",
             7,
         ),
         (
             tendon("region = \"x-max\", offset = [\"1 cm\", 0, 0], slack = \"20 m\", force = 1"),
-            "these tendons hang loose by 19.99 m, more than the body is long (8.48528137 cm)",
+            "these tendons are slack by 19.99 m, more than the size of the body (8.48528137 cm)",
             7,
         ),
     ] {

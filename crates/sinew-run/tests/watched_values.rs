@@ -1,4 +1,5 @@
-//! Values by name: a name that does not exist is refused at its line, by `check` as by a run; probes are where they are said to be.
+//! Values by name: an unknown name is an error at its line, both in `check` and in a run; probes are at their given
+//! positions.
 
 use sinew_run::compile::compile;
 use sinew_run::run::{RunOptions, RunOutcome, run};
@@ -17,7 +18,7 @@ name = "tip"
 region = "x-max"
 "#;
 
-/// A brick of 20 × 6 × 4 cm, turned by 90° about z, that flies and spins without gravity.
+/// A brick of 20 × 6 × 4 cm, rotated by 90° about z, that flies and spins without gravity.
 const BRICK: &str = r#"
 duration = "0.5 s"
 frame_rate = 100
@@ -39,7 +40,7 @@ fn scene(text: &str) -> Scene {
     Scene::from_str(text, "scene.toml", env!("CARGO_TARGET_TMPDIR")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What `sinew check` does: the notes on probes, or the error.
+/// The result of `sinew check`: the notes on probes, or the error.
 fn checked(text: &str) -> Result<Vec<String>, String> {
     let scene = Scene::from_str(text, "scene.toml", env!("CARGO_TARGET_TMPDIR")).map_err(|error| error.to_string())?;
     let simulation = compile(&scene).map_err(|error| error.to_string())?;
@@ -52,14 +53,14 @@ fn ran(text: &str) -> Result<RunOutcome, String> {
     run(&scene, &RunOptions::default(), &mut ()).map_err(|error| error.to_string())
 }
 
-/// The one message with which both check and run refuse a scene.
+/// The common message of check and run for a scene.
 fn refused(text: &str) -> String {
     let message = checked(text).expect_err("check refuses it");
     assert_eq!(ran(text).expect_err("a run refuses it"), message);
     message
 }
 
-/// `line:column` of the first place where a text has these words.
+/// `line:column` of the first occurrence of these words in a text.
 fn place(text: &str, words: &str) -> String {
     let at = text.find(words).unwrap_or_else(|| panic!("{words} is in the scene"));
     let line_start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -95,7 +96,7 @@ fn names_in_a_study_are_checked_before_it_runs() {
     assert!(message.contains(&place(&text, "\"block.volumme\"")), "{message}");
     assert!(message.contains(&place(&text, "\"tip.displacemnt.z\"")), "{message}");
     assert!(message.contains("`block.volume`") && message.contains("`tip.displacement.z`"), "{message}");
-    // The mean edge length of the cells is no value of the scene and has a name all the same.
+    // The mean edge length of the cells is not a value of the scene, but has a name.
     checked(&format!("{BLOCK}\n{study}x = \"h\"\n")).expect("it is sound");
 }
 
@@ -109,7 +110,7 @@ fn names_in_another_scene_are_checked_before_it_runs() {
     assert!(message.contains("`watched_other.toml` has no value `ende.displacement.z`"), "{message}");
     assert!(message.contains("did you mean `end.displacement.z`?"), "{message}");
     assert!(message.contains(&place(&text, "\"ende.displacement.z\"")), "{message}");
-    // Without `probe` the name is the same there, where it does not exist.
+    // Without `probe` the same name is used there, where it does not exist.
     let message = refused(&expect(r#"{ scene = "watched_other.toml", absolute = 1 }"#));
     assert!(message.contains("has no value `tip.displacement.z`"), "{message}");
 }
@@ -149,7 +150,7 @@ fn a_point_farther_away_than_its_body_is_large_is_a_mistake_of_units() {
         message.contains("the point of probe `far` lies") && message.contains("outside of body `block`"),
         "{message}"
     );
-    assert!(message.contains("hint: lengths without a unit are in metres"), "{message}");
+    assert!(message.contains("hint: lengths without a unit are in meters"), "{message}");
     assert!(message.contains(&place(&text, "[5, 5, 5]")), "{message}");
 }
 
@@ -164,7 +165,7 @@ fn a_point_that_is_moved_to_its_body_is_told() {
     assert!(beside.len() == 1 && beside[0].contains("probe `p` lies 3 cm outside of body `block`"), "{beside:?}");
     let moved = checked(&at("20 cm")).expect("it is sound");
     assert!(moved[0].contains("probe `p` lies 0.1 m outside of body `block`"), "{moved:?}");
-    assert!(moved[0].contains("(0.1, 0.05, 0.05) m, is watched instead"), "{moved:?}");
+    assert!(moved[0].contains("the nearest point of the body instead, (0.1, 0.05, 0.05) m"), "{moved:?}");
     let outcome = ran(&at("20 cm")).expect("it runs");
     assert!(outcome.notes.contains(&moved[0]), "{:?}", outcome.notes);
     // It has not moved at the start: 1e-12 m is rounding.
@@ -172,7 +173,8 @@ fn a_point_that_is_moved_to_its_body_is_told() {
     assert!(start.abs() < 1e-12, "{start}");
 }
 
-/// A point r off the center of a body that flies with v and spins with ω about z is at c + v t + R(ω t) r and moves with v + ω × R r.
+/// A point at r from the center of a body that flies with v and spins with ω about z is at c + v t + R(ω t) r and moves
+/// with v + ω × R r.
 #[test]
 fn a_point_of_a_rigid_moves_with_it() {
     let outcome = ran(BRICK).expect("it runs");
@@ -186,7 +188,8 @@ fn a_point_of_a_rigid_moves_with_it() {
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
         let start = [1.0, 2.1, 3.0][axis];
         assert!((column(&format!("end.position.{name}"))[0] - start).abs() < 1e-12);
-        // Implicit steps of 10 ms turn by atan(ω dt) or so instead of ω dt: a relative error of (ω dt)²/12 over a radian, and lose some spin.
+        // Implicit steps of 10 ms turn by atan(ω dt) or so instead of ω dt: a relative error of (ω dt)²/12 over a
+        // radian, and lose some spin.
         let found = *column(&format!("end.position.{name}")).last().expect("frames");
         assert!((found - position[axis]).abs() < 2e-3, "{name}: {found} for {}", position[axis]);
         let moved = *column(&format!("end.displacement.{name}")).last().expect("frames");
@@ -194,7 +197,7 @@ fn a_point_of_a_rigid_moves_with_it() {
         let found = *column(&format!("end.velocity.{name}")).last().expect("frames");
         assert!((found - velocity[axis]).abs() < 1e-2, "{name}: {found} for {}", velocity[axis]);
     }
-    // Whatever the steps do, the point stays where it is in the brick.
+    // The point stays fixed in the brick for any steps.
     let center = |name: &str| column(&format!("brick.position.{name}"));
     for frame in 0..outcome.history.frame_count() {
         let square: f64 = ["x", "y", "z"]
@@ -219,5 +222,5 @@ fn what_a_rigid_does_not_have_cannot_be_watched() {
     let message = refused(&BRICK.replace("name = \"end\"", "name = \"brick\""));
     assert!(message.contains("`brick` is the name of a rigid"), "{message}");
     let notes = checked(&BRICK.replace("\"10 cm\", 0, 0", "10, 0, 0")).expect("it is sound");
-    assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("metres"), "{notes:?}");
+    assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("meters"), "{notes:?}");
 }

@@ -1,4 +1,4 @@
-//! Scenes built in code: data with types, and handles in place of names.
+//! Scenes built in code, with typed data and handles in place of names.
 //!
 //! ```
 //! use sinew_scene::build::{Axis, SceneBuilder, at_most};
@@ -14,8 +14,8 @@
 //! assert_eq!((scene.body.len(), scene.frame_count()), (1, 30));
 //! ```
 //!
-//! [`SceneBuilder::build`] writes the scene as text and reads it again, so scenes from code pass the same checks as files, and their
-//! recordings and reports show what was run.
+//! [`SceneBuilder::build`] writes the scene as text and reads it again. Scenes from code therefore pass the same checks
+//! as files, and their recordings and reports contain the scene.
 
 use std::ops::{Index, IndexMut};
 use std::path::PathBuf;
@@ -40,12 +40,12 @@ use crate::track::{Interpolation, Track};
 
 /// A scene under construction.
 ///
-/// [`scene`](Self::scene) is plain data and may be changed at will; the methods cover what most scenes need.
+/// [`scene`](Self::scene) is plain data and may be changed freely; the methods cover the needs of most scenes.
 #[derive(Clone, Debug)]
 pub struct SceneBuilder {
     /// The data: every key of the scene file is a field.
     pub scene: Scene,
-    /// Folder that names of files are relative to; the current one when empty.
+    /// Folder to which file names are relative; empty for the current one.
     pub folder: PathBuf,
     meshes: Attachments,
 }
@@ -107,7 +107,7 @@ impl ProbeHandle {
 }
 
 impl SceneBuilder {
-    /// A scene without bodies that lasts `duration` \[s\], with gravity along −z and 60 frames per second.
+    /// An empty scene that lasts `duration` \[s\], with gravity along −z and 60 frames per second.
     pub fn new(title: impl Into<String>, duration: f64) -> Self {
         let scene = Scene { title: Some(title.into()), duration, up: Up::Z, ..Scene::default() };
         Self { scene, folder: PathBuf::new(), meshes: Attachments::new() }
@@ -119,13 +119,13 @@ impl SceneBuilder {
         BodyHandle(self.scene.body.len() - 1)
     }
 
-    /// Gives the scene a mesh in memory, which [`Mesh::file`] and [`Mesh::fill`] find under the returned name.
+    /// Adds a mesh in memory to the scene; [`Mesh::file`] and [`Mesh::fill`] find it under the returned name.
     pub fn attach_mesh(&mut self, name: &str, mesh: MeshData) -> String {
         self.meshes.insert(name.into(), Arc::new(mesh));
         format!("@{name}")
     }
 
-    /// Adds a rigid body that moves freely, of a density \[kg/m³\].
+    /// Adds a rigid body that moves freely, with a density \[kg/m³\].
     pub fn rigid(&mut self, name: impl Into<String>, shape: RigidShape, density: f64) -> RigidHandle {
         self.scene.rigid.push(Rigid { name: name.into(), shape, density: Some(density), ..Rigid::default() });
         RigidHandle(self.scene.rigid.len() - 1)
@@ -137,17 +137,17 @@ impl SceneBuilder {
         ColliderHandle(self.scene.collider.len() - 1)
     }
 
-    /// Lets bodies touch each other and themselves.
+    /// Enables contact of bodies with each other and with themselves.
     pub fn contact(&mut self, mode: ContactMode) -> &mut Contact {
         self.scene.contact.insert(Contact { mode, ..Contact::default() })
     }
 
-    /// Names a set of nodes of a body.
+    /// Adds a named set of nodes to a body.
     pub fn region(&mut self, body: BodyHandle, name: impl Into<String>, region: Region) {
         self[body].regions.insert(name.into(), region);
     }
 
-    /// Holds the nodes of a region; the returned data says along which axes and how they move.
+    /// Holds the nodes of a region; the returned data has the held axes and the motion.
     pub fn pin(&mut self, body: BodyHandle, region: impl Into<String>) -> &mut Pin {
         let pins = &mut self[body].pin;
         pins.push(Pin { region: region.into(), ..Pin::default() });
@@ -176,12 +176,12 @@ impl SceneBuilder {
         ProbeHandle(name)
     }
 
-    /// Expects something of a value, by the name under which it is recorded.
+    /// Adds an expectation on a value, by the name under which it is recorded.
     pub fn expect(&mut self, value: impl Into<String>, expectation: Expectation) {
         self.scene.expect.entry(value.into()).or_default().push(expectation);
     }
 
-    /// The finished scene, or everything that is wrong with it, with its place in [`Scene::to_toml`].
+    /// The finished scene, or all its problems with their positions in [`Scene::to_toml`].
     pub fn build(&self) -> Result<Scene, SceneError> {
         let name = self.scene.title.as_deref().unwrap_or("scene built in code");
         Scene::from_parts(&self.scene.to_toml(), name, self.folder.clone(), &[], self.meshes.clone())
@@ -225,12 +225,12 @@ impl IndexMut<MuscleHandle> for SceneBuilder {
 }
 
 impl Mesh {
-    /// A block with its lowest corner at the origin, of tetrahedra \[m\].
+    /// A block with its lowest corner at the origin, made of tetrahedra \[m\].
     pub fn block(size: [f64; 3], cell: f64) -> Self {
         Self::Box(BoxMesh { size, cell: Some(cell), ..BoxMesh::default() })
     }
 
-    /// A ball around the origin, of tetrahedra \[m\].
+    /// A ball around the origin, made of tetrahedra \[m\].
     pub fn ball(radius: f64, cell: f64) -> Self {
         Self::Sphere(SphereMesh { radius, cell, ..SphereMesh::default() })
     }
@@ -273,7 +273,7 @@ impl RigidShape {
 }
 
 impl Track<f64> {
-    /// A number that grows from 0 at time 0 to `value` at `seconds`, in a straight line, and stays there.
+    /// A number that grows linearly from 0 at time 0 to `value` at `seconds`, and then stays constant.
     pub fn ramp(seconds: f64, value: f64) -> Self {
         Self::new(vec![(0.0, 0.0), (seconds, value)], Interpolation::Linear)
     }

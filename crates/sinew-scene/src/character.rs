@@ -1,4 +1,4 @@
-//! Characters from files, as a scene uses them.
+//! Characters of a scene, read from files.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -14,25 +14,25 @@ use crate::value::{Dimension, format_quantity};
 /// A character with its flesh.
 #[derive(Clone, Debug)]
 pub struct Character {
-    /// The character as its file has it.
+    /// The character in its file.
     pub rig: Rig,
-    /// Its skin at rest and the joints that move it.
+    /// The skin at rest and the joints that move it.
     pub flesh: Flesh,
 }
 
-/// A character of a scene as it was compiled: read from its file once, for everyone who needs it.
+/// A character of a compiled scene. It is read from its file once and shared.
 #[derive(Clone, Debug)]
 pub struct SceneCharacter {
-    /// Number of its body.
+    /// Index of the body.
     pub body: usize,
     /// The character.
     pub character: Arc<Character>,
-    /// Its bones as the simulation has them, at rest in the world. Those without a form are left out.
+    /// The bones of the simulation, at rest in the world; bones without a shape are left out.
     pub bones: Vec<(AnyShape, Pose)>,
 }
 
 impl Character {
-    /// Reads a character and puts its flesh together; else the keys of the body that are wrong, and why.
+    /// Reads a character and assembles its flesh. Errors name the wrong keys of the body, with reasons.
     pub fn load(path: &Path, settings: &spec::Rig) -> Result<Self, Vec<(&'static str, String)>> {
         let rig = sinew_io::load_rig(path).map_err(|error| vec![("mesh.surface", error.to_string())])?;
         let mut problems = Vec::new();
@@ -40,15 +40,15 @@ impl Character {
         match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
             _ if settings.still => {}
             _ if rig.animations.is_empty() => {
-                let message = "the file has no animation, so there is nothing to follow; hint: export it with its animation, or say `still = true` of the rig";
+                let message = "the file has no animation, so the character cannot move; hint: export it with its animation, or set `still = true` in the rig";
                 problems.push(("mesh.surface", message.into()));
             }
             Err(error) => problems.push(("rig.animation", error.to_string())),
             Ok(None) => problems.push(("rig.animation", "the animation has no keys".into())),
-            // Before its first key it stands still, which is a way to begin.
+            // Before its first key the character stands still, which is a valid start.
             Ok(Some([_, last])) if settings.start > last => {
                 let last = format_quantity(last, Dimension::TIME);
-                problems.push(("rig.start", format!("the animation is over at {last}")));
+                problems.push(("rig.start", format!("the animation ends at {last}")));
             }
             Ok(Some(_)) => {}
         }
@@ -64,11 +64,12 @@ impl Character {
         }
     }
 
-    /// What its file says of vertices, at the corners of the triangles of its flesh: places on textures, colors and numbers of names of their own. NaN where a part has none.
+    /// Vertex attributes of the file at the corners of the triangles of the flesh: texture coordinates, colors and
+    /// named numbers. NaN where a part lacks an attribute.
     pub fn corner_fields(&self) -> Vec<Field> {
-        // Triangles of the flesh are those of the file, in another order and perhaps turned over.
+        // Triangles of the flesh are those of the file, in another order and perhaps with flipped orientation.
         let mut origins: HashMap<[u32; 3], (&Part, [(u32, u32); 3])> = HashMap::new();
-        // Where edges were flipped to be rid of triangles without area, any vertex of the file at the corner will do.
+        // Where edges were flipped to remove triangles without area, any vertex of the file at the corner serves.
         let mut any: HashMap<u32, (&Part, usize)> = HashMap::new();
         for piece in &self.flesh.pieces {
             let part = &self.rig.surfaces[piece.surface].parts[piece.part];
@@ -117,7 +118,7 @@ impl Character {
         fields
     }
 
-    /// What it does over the run.
+    /// The motion of the character over the run.
     pub fn performance(&self, settings: &spec::Rig) -> Performance<'_> {
         let named = self.rig.animation(settings.animation.as_deref()).ok().flatten();
         let animation = named.filter(|_| !settings.still);

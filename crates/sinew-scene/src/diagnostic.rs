@@ -1,20 +1,21 @@
-//! What is wrong with a scene, and where: messages with a place in the text, an excerpt and a hint.
+//! Problems of a scene: messages with a position in the text, an excerpt and a hint.
 //!
-//! A [`Diagnostic`] is one problem; a [`SceneError`] carries every problem of a scene together with the texts they point into,
-//! so that its `Display` can show excerpts without reading a file again.
+//! A [`Diagnostic`] is one problem. A [`SceneError`] carries all problems of a scene and the texts they point into, so
+//! that its `Display` can show excerpts without reading a file again.
 
 use std::{fmt, path::Path, sync::Arc};
 
-/// At most this many problems are printed: past that a file is broken in one place, not in fifty.
+/// Maximum number of printed problems: a file with more is broken in one place, not in fifty.
 const SHOWN: usize = 40;
 
-/// Longest excerpt in characters; longer lines are cut around the marked place, so that generated files stay readable.
+/// Maximum length of an excerpt in characters; longer lines are cut around the marked position, so that generated files
+/// stay readable.
 const EXCERPT: usize = 140;
 
-/// A place in one of the texts of a scene, in bytes.
+/// A range of bytes in one of the texts of a scene.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// Which text: 0 is the scene file, the overrides follow in their order.
+    /// Index of the text: 0 is the scene file, the overrides follow in order.
     pub source: usize,
     /// First byte.
     pub start: usize,
@@ -22,7 +23,7 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A text a diagnostic can point into.
+/// A text that a diagnostic can point into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceText {
     /// The name shown before line and column: a path, or `<--set>` for an override.
@@ -49,34 +50,34 @@ impl SourceText {
 /// One problem of a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub message: String,
-    /// Where; `None` when no text is to blame (a file that cannot be read).
+    /// The position; `None` if no text is the cause (such as a file that cannot be read).
     pub span: Option<Span>,
-    /// What stands at that place, shown behind the marks.
+    /// A remark on the marked text, shown behind the marks.
     pub label: String,
     /// What to change.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// A problem at a place.
+    /// A problem at a position.
     pub fn at(span: Span, message: impl Into<String>) -> Self {
         Self { message: message.into(), span: Some(span), label: String::new(), hint: None }
     }
 
-    /// A problem that has no place in a text.
+    /// A problem without a position.
     pub fn nowhere(message: impl Into<String>) -> Self {
         Self { message: message.into(), span: None, label: String::new(), hint: None }
     }
 
-    /// The same with a remark behind the marks.
+    /// Adds a remark behind the marks.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// The same with a hint.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -107,19 +108,19 @@ pub struct SceneError {
 }
 
 impl SceneError {
-    /// Problems pointing into `sources`; sorts them by place and drops repetitions.
+    /// Problems pointing into `sources`; sorts them by position and removes repetitions.
     pub fn new(sources: Vec<SourceText>, mut diagnostics: Vec<Diagnostic>) -> Self {
         diagnostics.sort_by_key(|problem| problem.span);
         diagnostics.dedup();
         Self { sources, diagnostics }
     }
 
-    /// A single problem without a text, for instance a file that cannot be opened.
+    /// A single problem without a text, for example a file that cannot be opened.
     pub fn nowhere(diagnostic: Diagnostic) -> Self {
         Self { sources: Vec::new(), diagnostics: vec![diagnostic] }
     }
 
-    /// The problem that a file cannot be read, with near file names as a hint.
+    /// The problem that a file cannot be read, with a similar file name as a hint.
     pub fn unreadable(path: &Path, reason: &std::io::Error) -> Self {
         let problem = Diagnostic::nowhere(format!("cannot read `{}`: {}", path.display(), plain_reason(reason)));
         Self::nowhere(match crate::suggest::near_file(path) {
@@ -147,7 +148,7 @@ impl fmt::Display for SceneError {
 
 impl std::error::Error for SceneError {}
 
-/// The words of the operating system without the error number behind them.
+/// The message of the operating system without the error number.
 pub(crate) fn plain_reason(reason: &std::io::Error) -> String {
     let text = reason.to_string();
     match text.find(" (os error") {
@@ -156,7 +157,7 @@ pub(crate) fn plain_reason(reason: &std::io::Error) -> String {
     }
 }
 
-/// Writes place, line and marks.
+/// Writes position, line and marks.
 fn write_excerpt(source: &SourceText, span: Span, label: &str, out: &mut impl fmt::Write) -> fmt::Result {
     let text = &source.text;
     let start = floor_boundary(text, span.start);
@@ -168,7 +169,7 @@ fn write_excerpt(source: &SourceText, span: Span, label: &str, out: &mut impl fm
     let marked: Vec<char> = text[start..end.min(line_end)].trim_end_matches('\r').chars().collect();
     let after: Vec<char> = text[end.min(line_end)..line_end].trim_end_matches('\r').chars().collect();
 
-    // A long line is cut so that the marked place stays in view.
+    // Cuts a long line so that the marked text stays in view.
     let marked = clip_end(&marked, EXCERPT);
     let room = EXCERPT.saturating_sub(marked.len());
     let keep_before = before.len().min((room / 2).max(room.saturating_sub(after.len())));
@@ -192,7 +193,7 @@ fn clip_end(chars: &[char], limit: usize) -> Vec<char> {
     chars[..limit].iter().copied().chain(['…']).collect()
 }
 
-/// Characters as they can be shown on a terminal: tabs as four columns, control characters as a placeholder.
+/// Characters as a terminal can show them: tabs as four columns, control characters as a placeholder.
 fn visible(chars: &[char]) -> String {
     let mut out = String::with_capacity(chars.len());
     for &c in chars {

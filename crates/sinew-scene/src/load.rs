@@ -19,7 +19,7 @@ use crate::{
     validate,
 };
 
-/// Largest scene file in bytes. Meshes live in files of their own; a larger scene is a wrong file.
+/// Maximum size of a scene file in bytes. Meshes have their own files; a larger scene is a wrong file.
 pub const LARGEST_SCENE: u64 = 16 << 20;
 
 impl Scene {
@@ -36,7 +36,7 @@ impl Scene {
         Self::from_text(&text, &path.display().to_string(), folder, overrides)
     }
 
-    /// Reads a scene from a text; `name` stands in messages, files are relative to `folder`.
+    /// Reads a scene from a text; `name` appears in messages, and files are relative to `folder`.
     pub fn from_str(text: &str, name: &str, folder: impl Into<PathBuf>) -> Result<Self, SceneError> {
         Self::from_text(text, name, folder, &[])
     }
@@ -78,14 +78,14 @@ impl Scene {
         problems.append(&mut cx.problems);
         scene.source = Source::new(sources.clone(), root, folder.into(), attachments);
         if !has_syntax_errors {
-            // A value that could not be read has been replaced; what follows from the replacement is no problem of its own.
+            // A value that could not be read has been replaced; problems of the replacement are not reported.
             let sound = problems.is_empty();
             validate::check(&scene, sound, &mut problems);
         }
         if problems.is_empty() { Ok(scene) } else { Err(SceneError::new(sources, problems)) }
     }
 
-    /// The scene as text: SI units, keys with their defaults left out. Reading it gives the same data.
+    /// The scene as text: SI units, without keys that have their defaults. Reading it gives the same data.
     pub fn to_toml(&self) -> String {
         table::<Self>().encode(self).to_document()
     }
@@ -109,14 +109,14 @@ impl Scene {
     }
 }
 
-/// Decodes a tree and returns only the first problem; for values that a study will set.
+/// Decodes a tree and returns only the first problem, for values that a study sets.
 pub(crate) fn first_problem(root: &Node) -> Option<Diagnostic> {
     let mut cx = Context::default();
     table::<Scene>().decode(root, &mut cx);
     cx.problems.into_iter().next()
 }
 
-/// Drops problems on lines that are no valid TOML: they follow from what the parser guessed there.
+/// Removes problems on lines with invalid TOML, because they follow from guesses of the parser.
 fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &mut Vec<Diagnostic>) {
     let line = |problem: &Diagnostic| problem.span.map(|span| (span.source, source.line_column(span.start).0));
     let broken: Vec<_> = syntax.iter().take(1000).map(line).collect();
@@ -124,7 +124,7 @@ fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &mut Vec<Diag
     found.retain(|problem| !broken.contains(&line(problem)));
 }
 
-/// The text of a file, or why it cannot be a scene.
+/// The text of a file, or the reason why it cannot be a scene.
 fn read_text(path: &Path) -> Result<String, SceneError> {
     let unreadable = |reason: std::io::Error| SceneError::unreadable(path, &reason);
     let file = File::open(path).map_err(unreadable)?;
@@ -133,12 +133,12 @@ fn read_text(path: &Path) -> Result<String, SceneError> {
         let problem = Diagnostic::nowhere(format!("`{}` is a folder, not a scene file", path.display()));
         return Err(SceneError::nowhere(problem.hint("name the .toml file inside it")));
     }
-    // The size of a pipe or device is not known in advance, so the bound is kept while reading.
+    // The size of a pipe or device is not known in advance, so the limit is checked while reading.
     let mut bytes = Vec::with_capacity(size.len().min(LARGEST_SCENE) as usize);
     file.take(LARGEST_SCENE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LARGEST_SCENE {
         let problem = Diagnostic::nowhere(format!("`{}` is larger than {} MiB", path.display(), LARGEST_SCENE >> 20));
-        return Err(SceneError::nowhere(problem.hint("meshes belong into files of their own, named by the scene")));
+        return Err(SceneError::nowhere(problem.hint("put meshes into separate files and name them in the scene")));
     }
     decode_utf8(bytes, &path.display().to_string())
 }
@@ -147,7 +147,7 @@ fn decode_utf8(bytes: Vec<u8>, name: &str) -> Result<String, SceneError> {
     String::from_utf8(bytes).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
         let byte = error.as_bytes().get(start).copied().unwrap_or_default();
-        // Lossy decoding keeps everything in front of the mistake, so the place stays right.
+        // Lossy decoding keeps everything before the mistake, so the position is right.
         let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
         let problem = Diagnostic::at(Span { source: 0, start, end: start + 3 }, "the file is not valid UTF-8")
             .label(format!("byte 0x{byte:02x}"))

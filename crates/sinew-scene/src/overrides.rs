@@ -1,7 +1,7 @@
-//! Single values changed from outside: `--set body.flesh.material.young="10 kPa"`.
+//! Overrides: single values set from outside, as in `--set body.flesh.material.young="10 kPa"`.
 //!
-//! An override changes the tree of values before it is decoded, so that it is checked like the file; its mistakes point into its own
-//! text.
+//! An override changes the tree of values before decoding, so that it is checked like the file. Its problems point into
+//! its own text.
 
 use crate::{
     decode::tree::{self, Entry, Node, Value},
@@ -9,15 +9,15 @@ use crate::{
     suggest,
 };
 
-/// `path=value`: the path as in `body.flesh.material.young` (bodies by name or index), the value as in a scene; the quotes of a
-/// text may be left out.
+/// `path=value`: the path as in `body.flesh.material.young` (bodies by name or index), the value as in a scene; the
+/// quotes of a text are optional.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     text: String,
 }
 
 impl Override {
-    /// From a path and a value.
+    /// An override from a path and a value.
     pub fn new(path: &str, value: &str) -> Self {
         Self { text: format!("{path}={value}") }
     }
@@ -40,7 +40,7 @@ impl From<String> for Override {
     }
 }
 
-/// One step of a path and its place in the text of the path.
+/// One segment of a path and its position in the text of the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub key: String,
@@ -48,7 +48,7 @@ pub(crate) struct Segment {
     pub end: usize,
 }
 
-/// Splits `body[0]."a.b".c` into its keys; the error is the place that cannot be read.
+/// Splits `body[0]."a.b".c` into its keys; the error is the position that cannot be read.
 pub(crate) fn split_path(path: &str) -> Result<Vec<Segment>, usize> {
     let bytes = path.as_bytes();
     let mut segments = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn split_path(path: &str) -> Result<Vec<Segment>, usize> {
     if after_dot || segments.len() > tree::MAX_DEPTH { Err(path.len()) } else { Ok(segments) }
 }
 
-/// Changes the tree; `source` is the number of the text of this override.
+/// Changes the tree; `source` is the index of the text of this override.
 pub(crate) fn apply(root: &mut Node, set: &Override, source: usize, problems: &mut Vec<Diagnostic>) {
     let text = set.text.as_str();
     let whole = Span { source, start: 0, end: text.len() };
@@ -93,7 +93,7 @@ pub(crate) fn apply(root: &mut Node, set: &Override, source: usize, problems: &m
         problems.push(
             Diagnostic::at(whole, "an override has the form path=value")
                 .label("has no `=`")
-                .hint("for instance --set body.flesh.material.young=\"10 kPa\""),
+                .hint("for example --set body.flesh.material.young=\"10 kPa\""),
         );
         return;
     };
@@ -111,7 +111,7 @@ pub(crate) fn apply(root: &mut Node, set: &Override, source: usize, problems: &m
     }
 }
 
-/// The first `=` outside of quotes.
+/// The first `=` outside quotes.
 fn find_equals(text: &str) -> Option<usize> {
     let mut quote = None;
     text.bytes().position(|b| {
@@ -125,7 +125,7 @@ fn find_equals(text: &str) -> Option<usize> {
     })
 }
 
-/// A TOML value, else a text as it stands: shells eat the quotes of `"10 kPa"`.
+/// A TOML value, or else the plain text: shells remove the quotes of `"10 kPa"`.
 fn parse_right_side(text: &str, start: usize, source: usize, problems: &mut Vec<Diagnostic>) -> Option<Node> {
     let right = &text[start..];
     let start = start + right.len() - right.trim_start().len();
@@ -138,7 +138,7 @@ fn parse_right_side(text: &str, start: usize, source: usize, problems: &mut Vec<
             node.shift(start);
             Some(node)
         }
-        // A number that does not fit is a number all the same, and an open bracket is not a text.
+        // A number that does not fit is still a number, and an open bracket is not a text.
         parsed if structured || parsed.is_some() => {
             problems.extend(found.into_iter().map(|mut problem| {
                 if let Some(span) = &mut problem.span {
@@ -203,7 +203,7 @@ fn set_value(root: &mut Node, segments: &[Segment], value: Node, source: usize) 
     Ok(())
 }
 
-/// The entry of a key. Names of channels contain dots, so the longest run of segments that is one key wins.
+/// The entry of a key. Channel names contain dots, so the longest run of segments that forms a key wins.
 fn find_joined(entries: &[Entry], segment: &Segment, tail: &[Segment]) -> Option<(usize, usize)> {
     (0..=tail.len()).rev().find_map(|used| {
         let mut key = segment.key.clone();

@@ -13,18 +13,20 @@ const INTRODUCTION: &str = "\
 
 <!-- Generated from the declarations in crates/sinew-scene/src/spec; `cargo xtask docs` writes it again. -->
 
-A scene is a [TOML](https://toml.io) file. Keys that are not on this page are mistakes, and every mistake of a file is reported at once.
+A scene is a [TOML](https://toml.io) file. A key that is not on this page is an error, and all errors of a file are reported
+at once.
 
 **Units.** A quantity is a number in SI units (`0.004`) or a text with a unit (`\"4 mm\"`). Units combine with `/`, `*`, `^` and SI
-prefixes: `\"1 g/cm^3\"`, `\"9.81 m/s^2\"`, `\"30 kPa\"`, `\"45 deg\"`, `\"2 %\"`. A unit of the wrong kind is a mistake.
+prefixes: `\"1 g/cm^3\"`, `\"9.81 m/s^2\"`, `\"30 kPa\"`, `\"45 deg\"`, `\"2 %\"`. A unit of the wrong kind is an error.
 
 **Values over time.** Where the type says *over time*, write one value, a list of `[time, value]` pairs, or a
-[track](#track): `[[\"0 s\", 0.0], [\"0.2 s\", 1.0]]`. Values run in straight lines between the points and hold outside.
+[track](#track): `[[\"0 s\", 0.0], [\"0.2 s\", 1.0]]`. Values are interpolated linearly between the points
+and are constant outside.
 
 **Names.** Bodies, rigids, colliders and probes have names. Regions, pins, probes and `--set` refer to them:
 `--set body.flesh.material.young=\"10 kPa\"`.
 
-**Places.** Points of a body (regions, probes, gradients) are in body coordinates: those of its mesh times `scale`, before `rotation`
+**Positions.** Points of a body (regions, probes, gradients) are in body coordinates: those of its mesh times `scale`, before `rotation`
 and `position`. Files are relative to the scene.
 ";
 
@@ -85,7 +87,7 @@ fn write_fields(page: &mut String, fields: &[FieldShape]) {
     }
 }
 
-/// The first letter small, unless the word is a name or an abbreviation.
+/// The text with a lowercase first letter, unless the word is a name or an abbreviation.
 fn decapitalised(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.clone().next()) {
@@ -125,7 +127,7 @@ fn describe(shape: &Shape) -> String {
         Shape::Named(name) => format!("[{name}](#{})", name.replace(' ', "-")),
         Shape::Either(shapes) => match shapes.as_slice() {
             [value, .., Shape::Named("track")] => format!("{}, over time", describe(value)),
-            // A value or a list of such values: say the value once.
+            // A value or a list of such values: describe the value once.
             [value, Shape::List(item)] if **item == *value => format!("{}, or a list of these", describe(value)),
             _ => shapes.iter().map(describe).collect::<Vec<_>>().join(" or "),
         },
@@ -139,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// The page in the repository is what the declarations say. `SINEW_UPDATE=1` writes it.
+    /// The page in the repository matches the declarations. `SINEW_UPDATE=1` writes it.
     #[test]
     fn the_reference_page_is_up_to_date() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scene.md");

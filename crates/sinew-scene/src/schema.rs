@@ -157,7 +157,7 @@ pub(crate) fn json_of(node: &Node) -> Json {
 pub(crate) mod tests {
     use super::*;
 
-    /// The part of JSON Schema that we write; returns the place of the first mismatch.
+    /// Validates the subset of JSON Schema that we write; the error is the path of the first mismatch.
     pub(crate) fn accepts(root: &Json, schema: &Json, value: &Json, at: &str) -> Result<(), String> {
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.trim_start_matches("#/$defs/").replace("%20", " ");
@@ -189,7 +189,7 @@ pub(crate) mod tests {
         if schema["const"].is_string() && schema["const"] != *value {
             return fails("const");
         }
-        // Patterns of quantities are left to the decoder; those of files end with one of some endings.
+        // The decoder checks patterns of quantities; patterns of files only check the extension.
         let endings = schema["pattern"].as_str().and_then(|pattern| pattern.strip_prefix("\\.(")?.strip_suffix(")$"));
         if let (Some(endings), Some(text)) = (endings, value.as_str())
             && !endings.split('|').any(|ending| text.ends_with(&format!(".{ending}")))
@@ -269,7 +269,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Every scene of the repository loads and is accepted by the schema.
+    /// Every scene of the repository loads and satisfies the schema.
     #[test]
     fn scenes_of_the_repository_fit_decoder_and_schema() {
         let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes")];

@@ -1,4 +1,4 @@
-//! Where the data of a scene came from: its texts, its tree of values, its folder. Lets later steps point into the file.
+//! The source of a scene: its texts, its tree of values and its folder. Later steps use it to point into the file.
 
 use std::{
     collections::BTreeMap,
@@ -57,27 +57,27 @@ impl Source {
         self.inner.texts.first().map_or("", |text| &text.text)
     }
 
-    /// The overrides the scene was read with.
+    /// The overrides with which the scene was read.
     pub fn overrides(&self) -> Vec<Override> {
         self.inner.texts.iter().skip(1).map(|text| Override::from(&*text.text)).collect()
     }
 
-    /// The folder that references are relative to.
+    /// The folder to which references are relative.
     pub fn folder(&self) -> &Path {
         &self.inner.folder
     }
 
-    /// Meshes that came with the scene.
+    /// Meshes attached to the scene.
     pub fn attachments(&self) -> &Attachments {
         &self.inner.attachments
     }
 
-    /// The mesh that came with the scene under this reference, `@NAME`.
+    /// The mesh attached to the scene under this reference, `@NAME`.
     pub fn attached(&self, reference: &str) -> Option<&MeshData> {
         self.inner.attachments.get(reference.strip_prefix('@')?).map(|mesh| &**mesh)
     }
 
-    /// Loads the mesh that a reference names: one that came with the scene, or a file.
+    /// Loads the mesh that a reference names: an attached one, or a file.
     pub fn load_mesh(&self, reference: &str) -> Result<MeshData, FileError> {
         match self.attached(reference) {
             Some(mesh) => Ok(mesh.clone()),
@@ -94,13 +94,13 @@ impl Source {
         &self.inner.root
     }
 
-    /// The place of a value, such as `body[0].mesh.file`, `body.flesh.pin[1].region` or `control."arm.activation"`; the place of the
-    /// innermost table that contains it when the value itself is not in the file (a default).
+    /// The span of a value, such as `body[0].mesh.file`, `body.flesh.pin[1].region` or `control."arm.activation"`. For
+    /// a default, which is not in the file, it is the span of the innermost table that contains it.
     pub fn span(&self, path: &str) -> Span {
         self.descend(path).node.span
     }
 
-    /// The value at a path; `None` when it is not in the file.
+    /// The value at a path; `None` if it is not in the file.
     pub(crate) fn node(&self, path: &str) -> Option<&Node> {
         let found = self.descend(path);
         found.is_whole.then_some(found.node)
@@ -134,7 +134,7 @@ impl Source {
         }
     }
 
-    /// A problem of the key at the end of a path itself, for keys that are names.
+    /// A problem of the last key of a path itself, for keys that are names.
     pub fn key_problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         match self.descend(path).key {
             Some(span) => Diagnostic::at(span, message),
@@ -148,22 +148,22 @@ impl Source {
     }
 }
 
-/// What lies on a path.
+/// Result of following a path.
 struct Found<'a> {
     /// The innermost value on the path.
     node: &'a Node,
-    /// Place of the key before it, if it has one.
+    /// Span of the key before it, if it has one.
     key: Option<Span>,
     /// Whether the value is the end of the path.
     is_whole: bool,
 }
 
-/// The table of a list whose `name` is `name`.
+/// The table in a list whose key `name` has this value.
 pub(crate) fn find_named<'a>(items: &'a [Node], name: &str) -> Option<&'a Node> {
     items.iter().find(|item| item.get("name").and_then(Node::as_text) == Some(name))
 }
 
-/// Two scenes are equal when their data is, wherever it was written.
+/// Two scenes are equal if their data are equal, regardless of their sources.
 impl PartialEq for Source {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,8 +1,8 @@
-//! "Did you mean …?": the nearest of the words that would have been right.
+//! "Did you mean …?": the nearest valid word.
 
 use std::path::{Path, PathBuf};
 
-/// Words people bring from papers and other programs, and our word for the same thing.
+/// Words from papers and other programs, and our word for the same thing.
 const ALIASES: &[(&str, &str)] = &[
     ("e", "young"),
     ("youngs_modulus", "young"),
@@ -38,10 +38,10 @@ const ALIASES: &[(&str, &str)] = &[
     ("softness_map", "attachment_stiffness_map"),
 ];
 
-/// The candidate nearest to `word`, if one is near enough to be what was meant.
+/// The candidate nearest to `word`, if it is near enough to be the intended one.
 ///
-/// Near means a Damerau–Levenshtein distance (optimal string alignment) of at most a third of the word, ignoring case and
-/// `-` against `_`, or a known other name of the same thing.
+/// Near means a Damerau–Levenshtein distance (optimal string alignment) of at most a third of the word, ignoring case
+/// and `-` against `_`, or a known other name of the same thing.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = plain_spelling(word);
     let mut best: Option<(usize, &str)> = None;
@@ -74,11 +74,12 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     Some(format!("{kind}: {}{rest}", shown.join(", ")))
 }
 
-/// Values that are shown when none is near enough to be what was meant.
+/// Number of values shown when none is near enough.
 const SHOWN_VALUES: usize = 6;
 
-/// The hint for the name of a value that does not exist: the one that was meant, else those that come nearest. Names have parts, `tip.displacement.z`: what was meant
-/// is alike in each of them, or but for two letters; near is first what has most of the parts, then what is spelt most alike.
+/// The hint for an unknown value name: the intended one, or else the nearest ones. Names have parts, such as
+/// `tip.displacement.z`. In the intended name every part is similar, or the whole differs by at most two letters. Other
+/// names are sorted by the number of common parts, then by spelling.
 pub fn value_hint(word: &str, known: &[String]) -> Option<String> {
     let is_alike = |name: &&str| {
         let same_count = name.split('.').count() == word.split('.').count();
@@ -105,7 +106,7 @@ pub fn value_hint(word: &str, known: &[String]) -> Option<String> {
     }
 }
 
-/// The file of the same folder whose name is nearest, for a file that does not exist.
+/// The file in the same folder with the most similar name, for a file that does not exist.
 pub fn near_file(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?;
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -122,7 +123,7 @@ pub fn near_file(path: &Path) -> Option<PathBuf> {
 }
 
 fn plain_spelling(word: &str) -> String {
-    // Words longer than any of ours cannot be near one; cutting them keeps the quadratic distance cheap.
+    // Words longer than any of ours cannot be near; cutting them keeps the quadratic distance cheap.
     word.chars().take(64).flat_map(char::to_lowercase).map(|c| if c == '-' || c == ' ' { '_' } else { c }).collect()
 }
 
@@ -155,7 +156,7 @@ mod tests {
         .to_vec();
         assert_eq!(value_hint("tip.displacment.z", &known).as_deref(), Some("did you mean `tip.displacement.z`?"));
         assert_eq!(value_hint("tip_displacement_z", &known).as_deref(), Some("did you mean `tip.displacement.z`?"));
-        // Much of it is alike, but nothing is meant by it.
+        // Similar, but none is likely to be the intended one.
         assert!(value_hint("toe.displacement.y", &known).is_some_and(|hint| hint.starts_with("the nearest of 7")));
         let hint = value_hint("tip.z", &known).expect("a hint");
         assert!(hint.starts_with("the nearest of 7 values: `tip.position.z`, `tip.displacement.z`, "), "{hint}");

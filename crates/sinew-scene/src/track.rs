@@ -1,11 +1,11 @@
 //! Values over time: piecewise interpolation between points, constant before the first and after the last.
 
 words! {
-    /// How a track runs between its points.
+    /// Interpolation between the points of a track.
     pub enum Interpolation {
         /// Straight lines.
         "linear" => Linear,
-        /// Smooth steps 3s² − 2s³: the rate is zero at every point, so that motions start and stop softly.
+        /// Smooth steps 3s² − 2s³: the rate is zero at every point, so that motions start and stop smoothly.
         "smooth" => Smooth,
         /// Each value holds until the next point.
         "step" => Step,
@@ -14,16 +14,18 @@ words! {
 
 /// A value over time.
 ///
-/// $$v(t) = v_i + s\\,(v_{i+1} - v_i),\quad s = w\\left(\frac{t - t_i}{t_{i+1} - t_i}\right)$$
+/// ```math
+/// v(t) = v_i + s\,(v_{i+1} - v_i),\quad s = w\left(\frac{t - t_i}{t_{i+1} - t_i}\right)
+/// ```
 ///
-/// with w the identity, 3s² − 2s³ or 0; outside the points the nearest value holds.
+/// Here w is the identity, 3s² − 2s³ or 0. Outside the points the nearest value holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track<T> {
     points: Vec<(f64, T)>,
     interpolation: Interpolation,
 }
 
-/// What a track can carry: numbers, vectors and matrices.
+/// Values that a track can have: numbers, vectors and matrices.
 pub trait TrackValue: Clone {
     /// `self + s (to - self)`.
     fn blend(&self, to: &Self, s: f64) -> Self;
@@ -34,7 +36,7 @@ pub trait TrackValue: Clone {
 
 impl TrackValue for f64 {
     fn blend(&self, to: &Self, s: f64) -> Self {
-        // This form gives both ends exactly.
+        // This form returns both ends exactly.
         (1.0 - s) * self + s * to
     }
 
@@ -59,18 +61,18 @@ impl<T> Track<T> {
         Self { points: vec![(0.0, value)], interpolation: Interpolation::Linear }
     }
 
-    /// Points with increasing times [s]; there must be at least one.
+    /// Points with increasing times \[s\]; there must be at least one.
     pub fn new(points: Vec<(f64, T)>, interpolation: Interpolation) -> Self {
         debug_assert!(!points.is_empty(), "a track needs a point");
         Self { points, interpolation }
     }
 
-    /// The points: time [s] and value.
+    /// The points: time \[s\] and value.
     pub fn points(&self) -> &[(f64, T)] {
         &self.points
     }
 
-    /// How the track runs between its points.
+    /// The interpolation between the points.
     pub fn interpolation(&self) -> Interpolation {
         self.interpolation
     }
@@ -80,12 +82,12 @@ impl<T> Track<T> {
         self.points.len() == 1
     }
 
-    /// The last time at which the value changes [s].
+    /// The last time at which the value changes \[s\].
     pub fn end(&self) -> f64 {
         self.points.last().map_or(0.0, |last| last.0)
     }
 
-    /// The same track with every value replaced.
+    /// The track with every value replaced.
     pub fn map<U>(&self, change: impl Fn(&T) -> U) -> Track<U> {
         Track {
             points: self.points.iter().map(|(time, value)| (*time, change(value))).collect(),
@@ -95,7 +97,7 @@ impl<T> Track<T> {
 }
 
 impl<T: TrackValue> Track<T> {
-    /// The value at a time [s].
+    /// The value at a time \[s\].
     pub fn at(&self, time: f64) -> T {
         match self.segment(time) {
             Err(nearest) => self.points[nearest].1.clone(),
@@ -110,7 +112,7 @@ impl<T: TrackValue> Track<T> {
         }
     }
 
-    /// The rate of change at a time [1/s]; at a point, the rate of the segment that begins there.
+    /// The rate of change at a time \[1/s\]; at a point, the rate of the segment that begins there.
     pub fn rate(&self, time: f64) -> T {
         let still = |value: &T| value.difference(value, 0.0);
         match self.segment(time) {
@@ -127,7 +129,7 @@ impl<T: TrackValue> Track<T> {
         }
     }
 
-    /// The segment of a time and the place in it, or the index of the point that holds outside.
+    /// The segment of a time and the fraction of it that has passed; outside, the index of the nearest point.
     fn segment(&self, time: f64) -> Result<(usize, f64), usize> {
         let after = self.points.partition_point(|point| point.0 <= time);
         if after == 0 {

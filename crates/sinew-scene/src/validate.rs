@@ -1,4 +1,4 @@
-//! Checks that need more than one value: names and references, sizes, files, times, alternatives.
+//! Checks of several values together: names and references, sizes, files, times, alternatives.
 
 mod body;
 mod lab;
@@ -22,7 +22,7 @@ use crate::spec::expect::path_of;
 use crate::spec::{MAX_FRAMES, Scene};
 use crate::value::{Dimension, format_number, format_quantity};
 
-/// Checks a decoded scene; `is_sound` says whether decoding found no problem.
+/// Checks a decoded scene; `is_sound` is true if decoding found no problem.
 pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic>) {
     let mut checker = Checker { scene, problems };
     checker.check_times();
@@ -79,7 +79,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Bodies, rigids and colliders share one space of names: bindings, probes and controls refer to all of them alike.
+    /// Bodies, rigids and colliders share one namespace, because bindings, probes and controls refer to any of them.
     fn check_names(&mut self) {
         let scene = self.scene;
         let things = (scene.body.iter().enumerate().map(|(i, body)| (&body.name, format!("body[{i}].name"))))
@@ -100,7 +100,7 @@ impl Checker<'_> {
             }
             match seen.get(name.as_str()) {
                 None if name.as_str() == "world" => {
-                    let problem = self.at(path, "`world` is the name of everything that does not move");
+                    let problem = self.at(path, "`world` is reserved for everything that does not move");
                     self.report(problem.hint("choose another name"));
                 }
                 None => drop(seen.insert(name, path)),

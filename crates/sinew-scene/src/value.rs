@@ -1,7 +1,9 @@
-//! Quantities with units: `"30 kPa"`, `"9.81 m/s^2"`, `"45 deg"` to SI numbers and back to text a person reads.
+//! Quantities with units: conversion of `"30 kPa"`, `"9.81 m/s^2"` and `"45 deg"` to SI numbers and back to readable
+//! text.
 //!
-//! A unit is a product of powers of named units, each with an optional SI prefix. Its dimension is a vector of exponents of
-//! meter, kilogram, second and radian; the radian is kept apart so that an angle is not mistaken for a plain number.
+//! A unit is a product of powers of named units, each with an optional SI prefix. Its dimension is a vector of
+//! exponents of meter, kilogram, second and radian. The radian is separate, so that an angle is not mistaken for a
+//! plain number.
 
 use std::fmt;
 
@@ -21,39 +23,39 @@ pub struct Dimension {
 impl Dimension {
     /// A plain number.
     pub const NUMBER: Self = Self::new(0, 0, 0);
-    /// [m]
+    /// \[m\]
     pub const LENGTH: Self = Self::new(1, 0, 0);
-    /// [s]
+    /// \[s\]
     pub const TIME: Self = Self::new(0, 0, 1);
-    /// [kg]
+    /// \[kg\]
     pub const MASS: Self = Self::new(0, 1, 0);
-    /// [rad]
+    /// \[rad\]
     pub const ANGLE: Self = Self { metre: 0, kilogram: 0, second: 0, radian: 1 };
-    /// [rad/s]
+    /// \[rad/s\]
     pub const ANGULAR_VELOCITY: Self = Self { metre: 0, kilogram: 0, second: -1, radian: 1 };
-    /// [1/s]
+    /// \[1/s\]
     pub const FREQUENCY: Self = Self::new(0, 0, -1);
-    /// [m/s]
+    /// \[m/s\]
     pub const VELOCITY: Self = Self::new(1, 0, -1);
-    /// [m/s²]
+    /// \[m/s²\]
     pub const ACCELERATION: Self = Self::new(1, 0, -2);
-    /// [N]
+    /// \[N\]
     pub const FORCE: Self = Self::new(1, 1, -2);
-    /// [Pa]
+    /// \[Pa\]
     pub const PRESSURE: Self = Self::new(-1, 1, -2);
-    /// [kg/m³]
+    /// \[kg/m³\]
     pub const DENSITY: Self = Self::new(-3, 1, 0);
-    /// [N/m]
+    /// \[N/m\]
     pub const STIFFNESS: Self = Self::new(0, 1, -2);
-    /// [Pa/m]
+    /// \[Pa/m\]
     pub const PRESSURE_PER_LENGTH: Self = Self::new(-2, 1, -2);
-    /// [J]
+    /// \[J\]
     pub const ENERGY: Self = Self::new(2, 1, -2);
-    /// [m³]
+    /// \[m³\]
     pub const VOLUME: Self = Self::new(3, 0, 0);
-    /// [m²]
+    /// \[m²\]
     pub const AREA: Self = Self::new(2, 0, 0);
-    /// [W]
+    /// \[W\]
     pub const POWER: Self = Self::new(2, 1, -3);
 
     /// Exponents of meter, kilogram and second.
@@ -71,7 +73,7 @@ impl Dimension {
         })
     }
 
-    /// What a person calls it, with an article: "a length". Unnamed dimensions are described by their SI unit.
+    /// The name of the dimension with an article: "a length". Unnamed dimensions are described by their SI unit.
     pub fn describe(self) -> String {
         match NAMED.iter().find(|named| named.dimension == self) {
             Some(named) => named.name.to_string(),
@@ -79,7 +81,7 @@ impl Dimension {
         }
     }
 
-    /// The SI unit of the dimension, for instance `Pa` or `kg/m^3`; empty for a plain number.
+    /// The SI unit of the dimension, for example `Pa` or `kg/m^3`; empty for a plain number.
     pub fn si_unit(self) -> String {
         if let Some(named) = NAMED.iter().find(|named| named.dimension == self) {
             return named.units.first().map_or(String::new(), |unit| (*unit).to_string());
@@ -92,7 +94,7 @@ impl Dimension {
         if below.is_empty() { above } else { format!("{above}/{}", below.join("/")) }
     }
 
-    /// Units a person would write for this dimension, the SI unit first.
+    /// Common units of this dimension, the SI unit first.
     pub fn usual_units(self) -> &'static [&'static str] {
         NAMED.iter().find(|named| named.dimension == self).map_or(&[], |named| named.units)
     }
@@ -143,11 +145,11 @@ pub struct Quantity {
 pub enum QuantityError {
     /// The text does not begin with a number.
     NotANumber,
-    /// The number does not fit, or is infinite or not a number.
+    /// The number is too large, infinite or NaN.
     NotFinite,
-    /// A unit with this spelling is not known.
+    /// The unit is unknown.
     UnknownUnit(String),
-    /// The unit cannot be read, for instance `m/` or `m^`.
+    /// The unit cannot be read, for example `m/` or `m^`.
     MalformedUnit(String),
 }
 
@@ -180,7 +182,7 @@ impl Quantity {
         }
         let number: f64 = text[..digits].replace('_', "").parse().map_err(|_| QuantityError::NotANumber)?;
         let (factor, dimension) = parse_unit(text[digits..].trim())?;
-        // Times and divisions in this order give the decimal a person would write: "1 mm" is exactly 1e-3.
+        // Multiplications and divisions in this order give the exact decimal: "1 mm" is exactly 1e-3.
         let value = match factor {
             Factor::Times(factor) => number * factor,
             Factor::Over(factor) => number / factor,
@@ -189,14 +191,14 @@ impl Quantity {
     }
 }
 
-/// A scale kept as a quotient where that is exact: `1/1000` is not a binary fraction, 1000 is.
+/// A scale, kept as a quotient where that is exact: `1/1000` is not a binary fraction, 1000 is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Factor {
     Times(f64),
     Over(f64),
 }
 
-/// The SI text of a value with the usual unit that makes it most readable: 30000 Pa is `30 kPa`.
+/// The text of an SI value in the most readable common unit: 30000 Pa is `30 kPa`.
 pub fn format_quantity(value: f64, dimension: Dimension) -> String {
     if value == 0.0 || !value.is_finite() {
         return join_unit(value, &dimension.si_unit());
@@ -211,7 +213,7 @@ pub fn format_quantity(value: f64, dimension: Dimension) -> String {
         };
         Some((scaled, join_unit(scaled, unit)))
     };
-    // The shortest spelling wins; the SI unit comes first and so wins a tie.
+    // The shortest text wins; the SI unit comes first and so wins a tie.
     dimension
         .usual_units()
         .iter()
@@ -226,7 +228,7 @@ fn join_unit(value: f64, unit: &str) -> String {
     if unit.is_empty() { format_number(value) } else { format!("{} {unit}", format_number(value)) }
 }
 
-/// A number with at most nine significant digits, as a person would write it.
+/// A number with at most nine significant digits, in plain notation where possible.
 pub fn format_number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -235,7 +237,7 @@ pub fn format_number(value: f64) -> String {
     if (1e-4..1e7).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
-/// Bytes of the longest number at the beginning of `text`.
+/// Length in bytes of the longest number at the beginning of `text`.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
@@ -264,7 +266,8 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// Reads a product of powers: factors separated by `*`, `·` or spaces, each `/` inverts the one factor behind it.
+/// Reads a product of powers: factors are separated by `*`, `·` or spaces, and each `/` inverts the one factor after
+/// it.
 fn parse_unit(text: &str) -> Result<(Factor, Dimension), QuantityError> {
     let malformed = || QuantityError::MalformedUnit(text.to_string());
     if text.len() > 64 {
@@ -303,7 +306,7 @@ fn parse_unit(text: &str) -> Result<(Factor, Dimension), QuantityError> {
             Some(_) => (tail, 1, true),
         };
     }
-    // g/cm^3 has powers of ten on both sides; their quotient is exact where the two factors alone are not.
+    // g/cm^3 has powers of ten on both sides; their quotient is exact even where the two factors are not.
     let factor = if times >= over { Factor::Times(times / over) } else { Factor::Over(over / times) };
     Ok((factor, dimension))
 }
@@ -394,7 +397,7 @@ fn quotient(above: f64, below: f64) -> Factor {
     if above >= below { Factor::Times(above / below) } else { Factor::Over(below / above) }
 }
 
-/// Every unit a text may use, for suggestions.
+/// All unit symbols, for suggestions.
 pub(crate) fn unit_words() -> impl Iterator<Item = &'static str> + Clone {
     NAMED.iter().flat_map(|named| named.units.iter().copied())
 }

@@ -1,4 +1,4 @@
-//! Mistakes in scenes and what a user reads about them.
+//! Mistakes in scenes and their messages.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ mesh = { from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm" }
 material = { type = "corotated", young = "30 kPa", poisson = 0.45 }
 "#;
 
-/// What a user reads about a text.
+/// The message for a text.
 fn complaint(text: &str) -> String {
     match Scene::from_str(text, "a.toml", ".") {
         Ok(_) => panic!("no mistake found in\n{text}"),
@@ -19,12 +19,12 @@ fn complaint(text: &str) -> String {
     }
 }
 
-/// What a user reads about a body with more lines.
+/// The message for a body with more lines.
 fn body_complaint(more: &str) -> String {
     complaint(&format!("{BODY}{more}\n"))
 }
 
-/// A folder of its own for a test that needs files.
+/// A separate folder for a test that needs files.
 fn test_folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -43,7 +43,7 @@ hint: for incompressible tissue use `type = "mooney_rivlin"` with `bulk`, or `po
     );
 }
 
-/// Bodies whose law is at fault: what is wrong, where, and what to do.
+/// Bodies with a wrong law: the problem, its position, and a hint.
 #[test]
 fn impossible_laws_and_fibers_are_named() {
     let with = |material: &str, more: &str| {
@@ -52,11 +52,11 @@ fn impossible_laws_and_fibers_are_named() {
     let fibers = "\"fiber_reinforced\", young = \"30 kPa\", poisson = 0.45, fiber_stiffness = \"1 kPa\"";
     assert_eq!(
         with(fibers, ""),
-        r#"error: body `flesh` needs `fibers`: its law has fibres along one direction
+        r#"error: body `flesh` needs `fibers`: its law has fibers
  ┌─ a.toml:5:12
 5│ material = { type = "fiber_reinforced", young = "30 kPa", poisson = 0.45, fiber_stiffness = "1 kPa" }
  │            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-hint: for instance `fibers = { along = [1, 0, 0] }`"#
+hint: for example `fibers = { along = [1, 0, 0] }`"#
     );
     let rubber = "\"mooney_rivlin\", c10 = \"1 kPa\", bulk = \"1 MPa\"";
     let neo = "\"neo_hookean\", young = \"30 kPa\", poisson = 0.4";
@@ -103,7 +103,7 @@ hint: leave `order` out (with `volume = "mean"` hexahedra do not lock), or use `
  ┌─ a.toml:6:10
 6│ volume = "mean"
  │          ^^^^^^
-hint: leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"#
+hint: leave `volume` out, or use a law with one, for example `stable_neo_hookean`"#
     );
 }
 
@@ -161,11 +161,11 @@ hint: accepted units: kg/m^3, g/cm^3, t/m^3; a plain number is in kg/m^3"#
 fn an_empty_file_says_what_a_scene_needs() {
     assert_eq!(
         complaint(""),
-        "error: the scene needs `duration`\n ┌─ a.toml:1:1\n1│\n │ ^\nhint: for instance `duration = \"2 s\"`"
+        "error: the scene needs `duration`\n ┌─ a.toml:1:1\n1│\n │ ^\nhint: for example `duration = \"2 s\"`"
     );
 }
 
-/// Each text has one mistake; the first line of the complaint and its hint.
+/// Each text has one mistake; the first line of its message and its hint.
 #[test]
 fn single_mistakes_are_named() {
     for (more, message, hint) in [
@@ -191,7 +191,7 @@ fn single_mistakes_are_named() {
         (
             "density = 1e999",
             "this number is too large",
-            "large quantities are written with a unit or an exponent, for instance \"3 GPa\" or 3e9",
+            "write large quantities with a unit or an exponent, for example \"3 GPa\" or 3e9",
         ),
         ("rotation = { axis = [0, 0, 0], angle = \"1 deg\" }", "`axis` must not be zero: it is a direction", ""),
         (
@@ -204,10 +204,10 @@ fn single_mistakes_are_named() {
             "`axes` must name axes, for instance \"x\", \"yz\" or \"xyz\"",
             "",
         ),
-        ("bind = [{ region = \"all\", to = \"flesh\" }]", "body `flesh` cannot hold itself", ""),
+        ("bind = [{ region = \"all\", to = \"flesh\" }]", "body `flesh` cannot be bound to itself", ""),
         (
             "bind = [{ region = \"all\", to = \"world\" }]",
-            "nodes are bound to the world by `pin`",
+            "`pin` holds nodes in the world, not `bind`",
             "move this entry to `pin`",
         ),
         (
@@ -215,7 +215,7 @@ fn single_mistakes_are_named() {
             "there is no body or rigid `bone`",
             "bodies and rigids: `flesh`",
         ),
-        ("regions.a = { union = [\"b\"] }\nregions.b = { outside = \"b\" }", "the region `b` is made of itself", ""),
+        ("regions.a = { union = [\"b\"] }\nregions.b = { outside = \"b\" }", "the region `b` refers to itself", ""),
         ("regions.all = { label = 3 }", "the region `all` is built in", "choose another name"),
         ("regions.a = { box = [[0, 0, 0], [1, -1, 1]] }", "the first corner of a box must be the lower one", ""),
         (
@@ -230,10 +230,10 @@ fn single_mistakes_are_named() {
         ),
         (
             "fibers = { along = [1, 0, 0] }",
-            "the law `corotated` has no fibres",
+            "the law `corotated` has no fibers",
             "use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out",
         ),
-        ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is no parameter of the law `corotated`", ""),
+        ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is not a parameter of the law `corotated`", ""),
         (
             "pressure = [{ region = \"all\", value = [[\"1 s\", 0], [\"1 s\", 1]] }]",
             "the times of `value` must increase",
@@ -258,7 +258,7 @@ fn single_mistakes_are_named() {
         (
             "[[probe]]\nname = \"tip\"",
             "probe `tip` needs one of `at`, `region`, `section` and `lever`",
-            "for instance `region = \"x-max\"`",
+            "for example `region = \"x-max\"`",
         ),
         (
             "[solver]\ntype = \"quasi_static\"",
@@ -267,7 +267,7 @@ fn single_mistakes_are_named() {
         ),
         ("[record]\nusd = \"../../x.usda\"", "`usd` must be a file name inside the output folder", ""),
         ("[expect]\nx = { relative = 0.1, min = 0 }", "`absolute` and `relative` are tolerances of `value`", ""),
-        ("[expect]\nx = { value = 1, at = \"2 s\" }", "this moment never comes", ""),
+        ("[expect]\nx = { value = 1, at = \"2 s\" }", "this time is after the end", ""),
         (
             "[expect]\nx = { compare = { scene = \"nowhere.toml\" } }",
             "cannot find the file `nowhere.toml`",
@@ -376,12 +376,13 @@ fn later_steps_can_point_into_the_file() {
     let shown = |path: &str| scene.error(vec![scene.problem(path, "wrong").label("here")]).to_string();
     assert!(shown("body[0].mesh.cell").ends_with("^^^^^^ here"), "{}", shown("body[0].mesh.cell"));
     assert!(shown("body.flesh.material.poisson").contains("a.toml:5:62"));
-    // What is not in the file leads to the table that would hold it.
+    // A value that is not in the file leads to the table that would contain it.
     assert!(shown("body[0].mesh.pattern").contains("a.toml:4:8"));
     assert!(shown("solver.tolerance").contains("a.toml:1:1"));
 }
 
-/// Files of the largest size with a mistake in every line, every byte or every key: bounded time and memory, a short answer.
+/// Files of maximum size with a mistake in every line, every byte or every key: bounded time and memory, a short
+/// answer.
 #[test]
 fn large_wrong_files_are_answered_briefly() {
     let repeat = |piece: &str| piece.repeat((2 << 20) / piece.len());
@@ -399,8 +400,8 @@ fn large_wrong_files_are_answered_briefly() {
     }
 }
 
-/// No text, however broken, makes the reader panic or hang. The texts are a good scene with random bytes changed, cut and repeated;
-/// the generator is a fixed linear congruence, so that a failure can be repeated.
+/// No text, however broken, makes the reader panic or hang. The texts are a good scene with random bytes changed, cut
+/// and repeated; the generator is a fixed linear congruence, so that failures are reproducible.
 #[test]
 fn broken_texts_never_panic() {
     let good = format!(

@@ -1,4 +1,4 @@
-//! A scene that is written as text and read again is the same scene.
+//! Writing a scene as text and reading it again gives the same scene.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn every_scene_of_the_repository_reads_back_as_itself() {
     scenes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes"), &mut files);
     let mut count = 0;
     for file in files {
-        // Lists of bones and other fragments are no scenes.
+        // Lists of bones and other fragments are not scenes.
         let Ok(scene) = Scene::load(&file) else { continue };
         let text = scene.to_toml();
         let again = Scene::from_str(&text, "again.toml", file.parent().unwrap());

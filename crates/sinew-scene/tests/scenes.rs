@@ -1,4 +1,4 @@
-//! What good scenes mean, in plain data.
+//! Valid scenes and their plain data.
 
 use sinew_scene::{
     Interpolation, Override, Scene,
@@ -137,7 +137,7 @@ order = { "beam.error.l2" = { min = 1.9 } }
     assert_eq!(counts, [[8, 2, 2], [16, 4, 4], [32, 8, 8]]);
 }
 
-/// A study of a scene that was itself loaded with overrides keeps them.
+/// A study of a scene that was loaded with overrides keeps them.
 #[test]
 fn overrides_add_up() {
     let text = "duration = 1\nframe_rate = 10\n";

@@ -1,8 +1,8 @@
-//! Arrays of numbers over time, in few bytes.
+//! Compact storage of arrays of numbers over time.
 //!
-//! Numbers become integers (multiples of a step for a stated error, or the bits of the doubles themselves), integers become
-//! differences from a prediction (from the frames before, and from the neighbor in the array), differences become bytes sorted by
-//! significance, and those are deflated. Smooth motion leaves small differences, so most bytes are zero.
+//! Numbers become integers: multiples of a step for a given error, or the bits of the doubles themselves. Integers
+//! become differences from a prediction (from earlier frames and from the neighbor in the array). Differences become
+//! bytes sorted by significance, which are deflated. Smooth motion leaves small differences, so most bytes are zero.
 
 use std::io::{Read, Write};
 
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::StoreError;
 use super::bytes::{ByteReader, ByteWriter};
 
-/// An array as integers: what is remembered from frame to frame.
+/// An array as integers, kept from frame to frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Levels {
     /// Numbers per node or cell.
@@ -23,12 +23,12 @@ pub(super) struct Levels {
     pub values: Vec<i64>,
 }
 
-/// How numbers become integers.
+/// Conversion of numbers to integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Quantiser {
-    /// The bits of the doubles, in an order that respects their size.
+    /// The bits of the doubles, ordered by value.
     Exact,
-    /// Multiples of a step, at most half a step away.
+    /// Multiples of a step; the error is at most half a step.
     Step(f64),
 }
 
@@ -36,13 +36,13 @@ pub(super) enum Quantiser {
 const LARGEST_LEVEL: f64 = (1u64 << 52) as f64;
 
 impl Quantiser {
-    /// Multiples that keep the error below `error`, or exact for `error` = 0.
+    /// Multiples with an error below `error`, or exact for `error` = 0.
     pub fn for_error(error: f64) -> Quantiser {
-        // A little less than twice the error: the multiplication back rounds too.
+        // A little less than twice the error, because the multiplication on decoding rounds too.
         if error > 0.0 { Quantiser::Step(2.0 * error * (1.0 - 1e-6)) } else { Quantiser::Exact }
     }
 
-    /// This quantizer, or the exact one if some value is out of its range.
+    /// This quantizer, or the exact one if some value is out of range.
     pub fn fitting(self, values: &[f64]) -> Quantiser {
         match self {
             Quantiser::Step(step) if !values.iter().all(|v| (v / step).abs() < LARGEST_LEVEL) => Quantiser::Exact,
@@ -76,17 +76,17 @@ fn from_ordered(level: i64) -> f64 {
     f64::from_bits((level ^ (((level >> 63) as u64) >> 1) as i64) as u64)
 }
 
-/// What a value is compared with; all arithmetic wraps, so that any bits come back.
+/// Prediction of a value; all arithmetic wraps, so that any bits can be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prediction {
-    /// Frames before that are used: 0, 1 (no change) or 2 (steady change).
+    /// Number of earlier frames: 0, 1 (no change) or 2 (steady change).
     order: u8,
-    /// Whether the difference of the entry before is subtracted: neighbors in a mesh move alike.
+    /// Whether the difference of the previous entry is subtracted: neighbors in a mesh move alike.
     is_spatial: bool,
 }
 
 impl Prediction {
-    /// The expectation from the frames before.
+    /// The prediction from the earlier frames.
     fn expected(self, past: &[&Levels], i: usize) -> i64 {
         match self.order {
             0 => 0,
@@ -120,7 +120,7 @@ impl Prediction {
     }
 }
 
-/// Small numbers of either sign become small numbers.
+/// Maps small numbers of either sign to small unsigned numbers.
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -154,7 +154,7 @@ pub(super) fn write(out: &mut ByteWriter, levels: &Levels, past: &[&Levels]) {
     }
 }
 
-/// Takes back `count` entries of `components` numbers.
+/// Reads `count` entries of `components` numbers.
 pub(super) fn read(
     input: &mut ByteReader<'_>,
     components: usize,
@@ -192,10 +192,10 @@ fn read_component(part: &[u8], count: usize, known: usize) -> Result<(Prediction
     Ok((prediction, coded))
 }
 
-/// The prediction with the fewest bits in its differences, judged by a sample.
+/// The prediction with the fewest bits in its differences, estimated from a sample.
 fn best_prediction(levels: &Levels, past: &[&Levels], component: usize) -> Prediction {
     let entries = levels.values.len() / levels.components.max(1);
-    // A thousand consecutive pairs spread over the array are enough to tell the candidates apart.
+    // A thousand consecutive pairs spread over the array suffice to compare the candidates.
     let stride = (entries / 1024).max(1);
     let mut best = (u64::MAX, Prediction { order: 0, is_spatial: false });
     for order in 0..=past.len().min(2) as u8 {
@@ -218,17 +218,17 @@ fn best_prediction(levels: &Levels, past: &[&Levels], component: usize) -> Predi
     best.1
 }
 
-/// How a plane of bytes is kept.
+/// Encodings of a plane of bytes.
 const RAW: u8 = 0;
 const DEFLATED: u8 = 1;
 
-/// Planes with more bits per byte than this are kept raw: deflate would spend its time on a few percent.
+/// Planes with more bits per byte than this stay raw: deflate would save only a few percent.
 const NOISE: f64 = 7.5;
 
 fn write_plane(out: &mut ByteWriter, bytes: &[u8]) {
     if entropy(bytes) < NOISE {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(1));
-        // Writing to memory cannot fail; if it did, the plane is kept raw.
+        // Writing to memory cannot fail; if it did, the plane would stay raw.
         let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
         if let Some(deflated) = deflated.ok().filter(|deflated| deflated.len() < bytes.len()) {
             out.u8(DEFLATED);
@@ -247,7 +247,7 @@ fn read_plane(input: &mut ByteReader<'_>, count: usize) -> Result<Vec<u8>, Store
         RAW => bytes.to_vec(),
         DEFLATED => {
             let mut plane = Vec::new();
-            // One byte more than there may be shows a plane that is too long without unpacking all of it.
+            // Reading one byte beyond the limit detects a plane that is too long without unpacking all of it.
             let limit = count as u64 + 1;
             DeflateDecoder::new(bytes).take(limit).read_to_end(&mut plane).map_err(|_| input.broken("a plane"))?;
             plane
@@ -303,7 +303,7 @@ mod tests {
         assert!(size < raw / 6, "{size} of {raw}");
     }
 
-    /// Every bit comes back, also of values that are not numbers.
+    /// Every bit is restored, also of values that are not numbers.
     #[test]
     fn exact_arrays_keep_every_bit() {
         let odd = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::MIN, 5e-324, -5e-324, 1.0, -1.0];

@@ -1,4 +1,4 @@
-//! Plain values as bytes: little-endian, lengths in front, nothing believed when read.
+//! Plain values as bytes: little-endian, with lengths in front. Reading validates everything.
 
 use sinew_math::{Quaternion, Vec3};
 
@@ -7,7 +7,7 @@ use super::StoreError;
 /// Appends values.
 #[derive(Clone, Debug, Default)]
 pub struct ByteWriter(
-    /// What was appended so far.
+    /// The bytes so far.
     pub Vec<u8>,
 );
 
@@ -61,7 +61,7 @@ impl ByteWriter {
         [q.w, q.x, q.y, q.z].into_iter().for_each(|c| self.f64(c));
     }
 
-    /// A list with its length in front.
+    /// A list, preceded by its length.
     pub fn list<T>(&mut self, items: impl ExactSizeIterator<Item = T>, mut put: impl FnMut(&mut Self, T)) {
         self.u64(items.len() as u64);
         for item in items {
@@ -70,7 +70,7 @@ impl ByteWriter {
     }
 }
 
-/// Takes values back; every length is checked against what is left before anything is reserved.
+/// Reads values; every length is checked against the remaining bytes before memory is reserved.
 #[derive(Clone, Debug)]
 pub struct ByteReader<'a> {
     bytes: &'a [u8],
@@ -115,7 +115,7 @@ impl<'a> ByteReader<'a> {
         Ok(f64::from_le_bytes(self.array(what)?))
     }
 
-    /// A number that counts things of at least `size` bytes each, which must still be there.
+    /// A count of items of at least `size` bytes each, checked against the remaining bytes.
     pub fn count(&mut self, size: usize, what: &'static str) -> Result<usize, StoreError> {
         let count = self.u64(what)?;
         let most = (self.bytes.len() - self.at) / size.max(1);

@@ -1,21 +1,21 @@
-//! The skeleton of a recording: whole chunks one after another, each with its length and checksum.
+//! The structure of a recording: a sequence of chunks, each with its length and checksum.
 //!
 //! ```text
 //! file  = magic (8 bytes) version (u32) chunk*
 //! chunk = kind (4 bytes) length (u64) payload checksum (u32, CRC-32 of kind, length and payload)
 //! ```
 //!
-//! A chunk is written by one call. A file that was cut off anywhere is read up to its last whole chunk.
+//! One call writes a whole chunk. A file that was cut off anywhere is readable up to its last whole chunk.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::StoreError;
 
-/// First bytes: the end-of-line and end-of-file characters show transfers that mangle binary files.
+/// First bytes; the end-of-line and end-of-file characters reveal transfers that corrupt binary files.
 pub const MAGIC: [u8; 8] = *b"SINEW\r\n\x1a";
 
-/// Version of the layout; readers refuse others.
+/// Version of the layout; other versions are an error.
 pub(super) const VERSION: u32 = 7;
 
 /// Bytes before the first chunk.
@@ -24,10 +24,10 @@ pub(super) const START: u64 = 12;
 /// Bytes of a chunk around its payload.
 const FRAME: u64 = 16;
 
-/// What a chunk holds.
+/// Content of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What does not change: bodies, shapes, probes, scene.
+    /// Constant data: bodies, shapes, probes, scene.
     Header,
     /// One frame.
     Frame,
@@ -57,14 +57,14 @@ pub(super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Writes what stands before the first chunk.
+/// Writes the part before the first chunk.
 pub(super) fn write_start(file: &mut File) -> std::io::Result<()> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(VERSION.to_le_bytes());
     file.write_all(&bytes)
 }
 
-/// Checks what stands before the first chunk.
+/// Checks the part before the first chunk.
 pub(super) fn check_start(file: &mut File) -> Result<(), StoreError> {
     let mut bytes = [0; START as usize];
     file.seek(SeekFrom::Start(0))?;
@@ -83,24 +83,24 @@ pub(super) fn check_start(file: &mut File) -> Result<(), StoreError> {
     if version == VERSION { Ok(()) } else { Err(StoreError::Version { found: version, known: VERSION }) }
 }
 
-/// Where a chunk stands.
+/// Position of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub kind: Kind,
-    /// Byte of its tag.
+    /// Offset of its tag.
     pub offset: u64,
-    /// Bytes of its payload.
+    /// Length of its payload in bytes.
     pub length: u64,
 }
 
 impl Place {
-    /// The byte after the chunk.
+    /// The offset after the chunk.
     pub fn end(&self) -> u64 {
         self.offset + FRAME + self.length
     }
 }
 
-/// The chunk that begins at `offset`, if the file (of `size` bytes) holds all of it.
+/// The chunk at `offset`, if the file (of `size` bytes) contains all of it.
 pub(super) fn locate(file: &mut File, offset: u64, size: u64) -> std::io::Result<Option<Place>> {
     if offset.checked_add(FRAME).is_none_or(|end| end > size) {
         return Ok(None);
@@ -115,7 +115,7 @@ pub(super) fn locate(file: &mut File, offset: u64, size: u64) -> std::io::Result
     Ok(is_whole.then_some(Place { kind, offset, length }))
 }
 
-/// The payload of a chunk; `None` when its checksum is wrong.
+/// The payload of a chunk; `None` if its checksum is wrong.
 pub(super) fn payload(file: &mut File, place: &Place) -> std::io::Result<Option<Vec<u8>>> {
     file.seek(SeekFrom::Start(place.offset))?;
     // `locate` has compared the length with the size of the file.
@@ -129,7 +129,7 @@ pub(super) fn payload(file: &mut File, place: &Place) -> std::io::Result<Option<
     Ok(Some(bytes))
 }
 
-/// The first byte of a payload, or nothing when it is empty.
+/// The first byte of a payload; `None` if it is empty.
 pub(super) fn first_byte(file: &mut File, place: &Place) -> std::io::Result<Vec<u8>> {
     let mut byte = vec![0; place.length.min(1) as usize];
     file.seek(SeekFrom::Start(place.offset + 12))?;

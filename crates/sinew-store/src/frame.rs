@@ -1,4 +1,4 @@
-//! One recorded frame: as integers while it is coded, as numbers for everyone else.
+//! One recorded frame: integers for coding, numbers for everything else.
 
 use std::borrow::Cow;
 
@@ -15,24 +15,24 @@ use super::arrays::{self, Levels, Quantiser};
 use super::bytes::{ByteReader, ByteWriter};
 use super::header::Header;
 
-/// A frame as it was recorded.
+/// A recorded frame.
 #[derive(Clone, Debug, Default)]
 pub struct StoredFrame {
-    /// Number of the frame in the run.
+    /// Index of the frame in the run.
     pub index: usize,
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
     /// Changes when the cells of a body change.
     pub topology_revision: u64,
     /// Values of the probes.
     pub probes: Vec<f64>,
-    /// How the frame was computed, but for the time that it took: two runs of a scene have equal recordings.
+    /// The solver's report, without timing, so that two runs of a scene have equal recordings.
     pub report: StepReport,
-    /// Deformable bodies; empty when only probes were recorded.
+    /// Deformable bodies; empty if only probes were recorded.
     pub(super) bodies: Vec<StoredBody>,
     /// Poses of rigid bodies and colliders.
     pub(super) poses: Vec<Pose>,
-    /// Where bodies touch; empty when not recorded.
+    /// Contact points; empty if not recorded.
     pub(super) contacts: Vec<ContactPoint>,
     /// Whether shapes and bodies were recorded, not only probes.
     pub has_geometry: bool,
@@ -43,12 +43,12 @@ pub struct StoredFrame {
 pub(super) struct StoredBody {
     pub positions: Vec<Vec3>,
     pub velocities: Vec<Vec3>,
-    /// σ₁₁, σ₂₂, σ₃₃, σ₂₃, σ₁₃, σ₁₂ of each cell [Pa]; empty when not recorded.
+    /// σ₁₁, σ₂₂, σ₃₃, σ₂₃, σ₁₃, σ₁₂ of each cell \[Pa\]; empty if not recorded.
     pub stress: Vec<[f64; 6]>,
 }
 
 impl StoredFrame {
-    /// The frame as recorders see it.
+    /// The frame in the form that recorders take.
     pub fn view<'a>(&'a self, header: &'a Header) -> Frame<'a> {
         let bodies = header.bodies.iter().zip(&self.bodies).map(|(body, stored)| BodyFrame {
             name: &body.name,
@@ -96,17 +96,18 @@ impl CellSource for StoredCells<'_> {
     }
 }
 
-/// Integers of all arrays of a frame, which the next frames are predicted from.
+/// Integers of all arrays of a frame, from which later frames are predicted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrameLevels {
     arrays: Vec<(Quantiser, Levels)>,
 }
 
-/// What is kept of the shapes of a frame.
+/// Flags of the contents of a frame.
 const IS_KEY: u8 = 1;
 const HAS_GEOMETRY: u8 = 2;
 
-/// Bytes of a frame; `past` holds the recorded frames before it, latest first. Also the frame as it will be read, and its integers.
+/// Bytes of a frame; `past` holds the recorded frames before it, latest first. Also returns the frame as it will be
+/// read, and its integers.
 pub(super) fn encode(
     frame: &Frame<'_>,
     header: &Header,
@@ -141,7 +142,7 @@ pub(super) fn encode(
             let error = header.error * recorded.mesh.bounds().size().norm();
             let positions: Vec<f64> = flat(body.positions);
             let velocities: Vec<f64> = flat(body.velocities);
-            // An error of the velocity that moves a node by no more than the error of its position within a frame.
+            // An error of the velocity that moves a node within a frame by at most the error of its position.
             let quantisers = [error, error * header.frame_rate].map(Quantiser::for_error);
             let positions = vectors(&levels.put(&mut out, quantisers[0], 3, &positions, past));
             let velocities = vectors(&levels.put(&mut out, quantisers[1], 3, &velocities, past));
@@ -153,7 +154,8 @@ pub(super) fn encode(
                     [s[0][0], s[1][1], s[2][2], s[1][2], s[0][2], s[0][1]]
                 });
                 let values: Vec<f64> = rows.collect();
-                // Relative to the largest stress of the frame, in powers of two so that the next frame has the same step.
+                // Relative to the largest stress of the frame, in powers of two, so that the next frame has the same
+                // step.
                 let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
                 let scale = if largest > 0.0 && largest.is_finite() { largest.log2().floor().exp2() } else { 0.0 };
                 let quantiser = Quantiser::for_error(header.error * scale);
@@ -210,7 +212,7 @@ impl FrameLevels {
         Ok(values)
     }
 
-    /// The same array in the frames before, as far back as it was made of the same integers.
+    /// The same array in earlier frames, as long as it has the same quantizer.
     fn comparable<'a>(&self, quantiser: Quantiser, past: &[&'a Self]) -> Vec<&'a Levels> {
         let same = past.iter().map_while(|frame| {
             let (other, levels) = frame.arrays.get(self.arrays.len())?;
@@ -220,7 +222,7 @@ impl FrameLevels {
     }
 }
 
-/// Whether a frame needs no other to be read.
+/// Whether a frame can be decoded without others.
 pub(super) fn is_key(payload: &[u8]) -> bool {
     payload.first().is_some_and(|flags| flags & IS_KEY != 0)
 }
@@ -357,7 +359,7 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
     out.f64(timing.cell_sweeps);
 }
 
-/// A report that is the same for every run of a scene.
+/// A report without timing, which is the same for every run of a scene.
 fn without_durations(report: &StepReport) -> StepReport {
     let timing = StepTiming { cell_sweeps: report.timing.cell_sweeps, ..StepTiming::default() };
     StepReport { timing, ..*report }

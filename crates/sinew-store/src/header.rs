@@ -1,4 +1,4 @@
-//! What does not change over a recording.
+//! The constant part of a recording.
 
 use sinew_fem::Frame;
 use sinew_geometry::embedding::Embedding;
@@ -9,7 +9,7 @@ use sinew_math::Vec3;
 use super::StoreError;
 use super::bytes::{ByteReader, ByteWriter};
 
-/// A deformable body as it is at rest.
+/// A deformable body at rest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedBody {
     /// Name from the scene.
@@ -20,12 +20,12 @@ pub struct RecordedBody {
     pub triangles: Vec<[u32; 3]>,
     /// For each surface vertex the nearest node at rest.
     pub nearest_nodes: Vec<u32>,
-    /// What carries the surface vertices; `None` when they are the nearest nodes.
+    /// Embedding of the surface vertices; `None` if they coincide with the nearest nodes.
     pub embedding: Option<Embedding>,
 }
 
 impl RecordedBody {
-    /// Positions of the surface for some positions of the nodes [m].
+    /// Positions of the surface for some positions of the nodes \[m\].
     pub fn surface_positions(&self, nodes: &[Vec3]) -> Vec<Vec3> {
         match &self.embedding {
             None => self.nearest_nodes.iter().map(|&node| nodes[node as usize]).collect(),
@@ -49,7 +49,7 @@ pub struct RecordedShape {
     pub is_dynamic: bool,
 }
 
-/// What does not change over a recording.
+/// The constant data of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Version of the program that wrote the file.
@@ -58,15 +58,15 @@ pub struct Header {
     pub scene_name: String,
     /// Text of the scene file.
     pub scene_text: String,
-    /// Values of the scene that were replaced on the command line.
+    /// Overrides from the command line.
     pub overrides: Vec<String>,
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub frame_rate: f64,
-    /// Largest error of a coordinate, as a part of the size of its body; 0: exact.
+    /// Largest error of a coordinate, as a fraction of the size of its body; 0: exact.
     pub error: f64,
     /// Whether the stress of the cells is recorded.
     pub has_stress: bool,
-    /// Whether it is recorded where bodies touch.
+    /// Whether contact points are recorded.
     pub has_contacts: bool,
     /// Deformable bodies.
     pub bodies: Vec<RecordedBody>,
@@ -77,7 +77,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Takes from a frame what does not change.
+    /// Copies the constant data of a frame.
     pub(super) fn set_content(&mut self, frame: &Frame<'_>) {
         self.bodies = frame
             .bodies
@@ -217,7 +217,7 @@ fn read_mesh(input: &mut ByteReader<'_>) -> Result<CellMesh, StoreError> {
     })?;
     let broken = input.broken("a mesh");
     let Ok((mut mesh, report)) = CellMesh::branching(positions, blocks) else { return Err(broken) };
-    // What was recorded was a mesh already: nothing is left to mend.
+    // The recorded mesh was valid, so there is nothing to repair.
     if !report.is_clean() {
         return Err(broken);
     }
@@ -293,7 +293,7 @@ fn write_shape(out: &mut ByteWriter, shape: &AnyShape) {
 fn read_shape(input: &mut ByteReader<'_>) -> Result<AnyShape, StoreError> {
     let what = "a shape";
     let shape = match input.u8(what)? {
-        // As they were: made anew, a normal would be normalized once more and change its last bit.
+        // Fields as recorded: constructors would normalize a normal once more and change its last bit.
         0 => AnyShape::Plane(Plane { point: input.vector(what)?, normal: input.vector(what)? }),
         1 => AnyShape::Sphere(Sphere { radius: input.f64(what)? }),
         2 => AnyShape::Capsule(Capsule { half_length: input.f64(what)?, radius: input.f64(what)? }),

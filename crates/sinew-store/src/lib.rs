@@ -1,8 +1,10 @@
-//! Recordings: everything a [`sinew_fem::Frame`] shows, over time, in one file that can be played, converted and resumed.
+//! Recordings: all data of a [`sinew_fem::Frame`], over time, in one file that can be played, converted and resumed.
 //!
-//! A recording (`.sinew`) grows by one whole chunk per frame, so it is valid whenever it is read: one that was cut off anywhere plays
-//! up to its last whole frame. Arrays are exact or rounded to a stated error (module `arrays`); every [`KEY_INTERVAL`]-th frame
-//! stands on its own, so any frame is found quickly. All other outputs of a run are made from the frames *as recorded*: a file
+//! Start with [`Recording`] to read a file ([`Recording::open`], [`Recording::frame`]) and [`RecordingWriter`] to write one.
+//!
+//! A recording (`.sinew`) grows by one complete chunk per frame, so it is valid at any time: a truncated file plays up to
+//! its last complete frame. Arrays are exact or rounded to a stated error (module `arrays`); every [`KEY_INTERVAL`]-th frame
+//! is independent of the others, for fast access. All other outputs of a run come from the frames *as recorded*: a file
 //! written during the run and one converted later are the same.
 
 mod arrays;
@@ -21,19 +23,19 @@ pub use header::{Header, RecordedBody, RecordedShape};
 pub use reader::Recording;
 pub use writer::{RecordingParams, RecordingWriter};
 
-/// Frames from one that stands on its own to the next: seeking decodes half as many on average.
+/// Distance between two independent frames: seeking decodes half as many on average.
 pub const KEY_INTERVAL: usize = 32;
 
 /// Why a recording cannot be read.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The system refused.
+    /// An error of the system.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The file is something else.
+    /// The file is not a recording.
     #[error("this is not a recording of Sinew")]
     NotARecording,
-    /// The file was written by another generation of this program.
+    /// Another version of this program wrote the file.
     #[error("this recording has version {found}, but only version {known} can be read")]
     Version {
         /// Version of the file.
@@ -47,25 +49,25 @@ pub enum StoreError {
     /// The checksum of a frame is wrong.
     #[error("frame {frame} is damaged: its checksum is wrong (byte {offset} of the file)")]
     Damaged {
-        /// Number of the frame in the recording.
+        /// Index of the frame in the recording.
         frame: usize,
-        /// Byte of its chunk.
+        /// Offset of its chunk.
         offset: u64,
     },
-    /// A chunk is whole, but its content makes no sense.
-    #[error("{what} makes no sense (byte {offset} of a chunk)")]
+    /// A chunk is complete, but its content is invalid.
+    #[error("{what} is invalid (byte {offset} of a chunk)")]
     Broken {
-        /// What it is.
+        /// The invalid part.
         what: &'static str,
-        /// Byte in the chunk.
+        /// Offset in the chunk.
         offset: u64,
     },
-    /// A frame that does not exist was asked for.
+    /// The requested frame does not exist.
     #[error("there is no frame {frame}: the recording has {count}")]
     NoFrame {
         /// The frame.
         frame: usize,
-        /// Frames there are.
+        /// Number of frames.
         count: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Reads a recording, from any frame on.
+//! Reads a recording, starting at any frame.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::chunk::{self, Kind, Place};
 use super::frame::{self, FrameLevels, StoredFrame};
 use super::header::Header;
 
-/// An open recording. Whatever was cut off or damaged at its end is left out.
+/// An open recording, without a cut-off or damaged end.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub struct Recording {
     frames: Vec<Entry>,
     /// Bytes of whole chunks.
     length: u64,
-    /// Bytes after them, which are no whole chunk.
+    /// Bytes after them, which are not a whole chunk.
     lost: u64,
     cache: Mutex<Option<Cached>>,
 }
@@ -31,7 +31,7 @@ struct Entry {
     has_geometry: bool,
 }
 
-/// The frame decoded last and what the next one is predicted from: frames are mostly read in order.
+/// The frame decoded last and the data to predict the next one: frames are mostly read in order.
 #[derive(Debug)]
 struct Cached {
     frame: usize,
@@ -54,7 +54,7 @@ impl Recording {
             frames.push(Entry { place, is_key: frame::is_key(&flags), has_geometry: frame::has_geometry(&flags) });
             offset = place.end();
         }
-        // After a failure of power the last chunks may have their length but not their content.
+        // After a power failure the last chunks may have their length but not their content.
         while let Some(last) = frames.last() {
             if chunk::payload(&mut file, &last.place)?.is_some() {
                 break;
@@ -74,17 +74,17 @@ impl Recording {
         &self.path
     }
 
-    /// What does not change.
+    /// The constant data.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Number of whole frames, those with probes only included.
+    /// Number of whole frames, including those with probes only.
     pub fn frame_count(&self) -> usize {
         self.frames.len()
     }
 
-    /// Numbers of the frames that have more than probes.
+    /// Indices of the frames that have more than probes.
     pub fn shown_frames(&self) -> Vec<usize> {
         (0..self.frames.len()).filter(|&frame| self.frames[frame].has_geometry).collect()
     }
@@ -94,17 +94,17 @@ impl Recording {
         self.length
     }
 
-    /// Bytes at the end that are no whole frame.
+    /// Bytes at the end that are not a whole frame.
     pub fn lost_bytes(&self) -> u64 {
         self.lost
     }
 
-    /// Number of frames in the first `length` bytes; `None` when no frame ends there.
+    /// Number of frames in the first `length` bytes; `None` if no frame ends there.
     pub fn frames_within(&self, length: u64) -> Option<usize> {
         self.frames.iter().position(|entry| entry.place.end() == length).map(|last| last + 1)
     }
 
-    /// Decodes a frame, and as many before it as it is predicted from.
+    /// Decodes a frame, and the frames before it from which it is predicted.
     pub fn frame(&self, number: usize) -> Result<StoredFrame, StoreError> {
         let count = self.frames.len();
         let entry = self.frames.get(number).ok_or(StoreError::NoFrame { frame: number, count })?;
@@ -112,7 +112,7 @@ impl Recording {
             return Ok(frame::decode(&self.payload(number)?, &self.header, &[])?.0);
         }
         let shown_before = |frame: usize| self.frames[..frame].iter().rposition(|entry| entry.has_geometry);
-        // Back to a key, or to the frame that was decoded last.
+        // Back to a key frame, or to the frame that was decoded last.
         let mut chain = vec![number];
         let mut cached = lock(&self.cache).take();
         let mut past = loop {
@@ -153,7 +153,8 @@ impl Recording {
     }
 }
 
-/// What a thread left behind that broke off in the middle is no worse than what it found: the next reader seeks and decodes anew.
+/// Locks a mutex even if a thread panicked while holding it: the state stays valid, and the next reader seeks and
+/// decodes anew.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,16 +12,16 @@ use super::frame::{self, FrameLevels, StoredFrame};
 use super::header::Header;
 use super::reader::Recording;
 
-/// What a recording keeps.
+/// Parameters of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingParams {
-    /// Largest error of a coordinate, as a part of the size of its body; 0: exact.
+    /// Largest error of a coordinate, as a fraction of the size of its body; 0: exact.
     pub error: f64,
-    /// Whether the stress of the cells is kept.
+    /// Whether to keep the stress of the cells.
     pub stress: bool,
-    /// Whether the places where bodies touch are kept.
+    /// Whether to keep contact points.
     pub contacts: bool,
-    /// Of every how many frames the shapes are kept; probes are kept of all.
+    /// Interval between frames with geometry; probes are kept for all frames.
     pub every: usize,
 }
 
@@ -31,7 +31,7 @@ impl Default for RecordingParams {
     }
 }
 
-/// A recording that grows.
+/// A growing recording.
 pub struct RecordingWriter {
     path: PathBuf,
     file: File,
@@ -46,7 +46,7 @@ pub struct RecordingWriter {
 }
 
 impl RecordingWriter {
-    /// Starts a file, in place of an older one. `header` tells about scene and program; bodies come with the first frame.
+    /// Starts a file, in place of an older one. `header` describes scene and program; bodies come with the first frame.
     pub fn create(path: &Path, header: Header, params: &RecordingParams) -> Result<Self, RecordError> {
         let failed = |source| RecordError::Io { path: path.into(), source };
         let mut file = File::create(path).map_err(failed)?;
@@ -77,14 +77,14 @@ impl RecordingWriter {
             length,
             header: recording.header().clone(),
             every: params.every.max(1),
-            // The next frame stands on its own: the frames before need not be decoded.
+            // The next frame is independent: the frames before need not be decoded.
             past: Vec::new(),
             since_key: 0,
             has_header: true,
         })
     }
 
-    /// What does not change; complete after the first frame.
+    /// The constant data; complete after the first frame.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -94,7 +94,7 @@ impl RecordingWriter {
         self.length
     }
 
-    /// Adds a frame and returns it as it was recorded.
+    /// Adds a frame and returns the recorded version.
     pub fn append(&mut self, frame: &Frame<'_>) -> Result<StoredFrame, RecordError> {
         if !self.has_header {
             self.header.set_content(frame);
@@ -104,7 +104,8 @@ impl RecordingWriter {
         if let Some((body, recorded)) = frame.bodies.iter().zip(&self.header.bodies).find(|(body, recorded)| {
             body.mesh.node_count() != recorded.mesh.node_count() || body.mesh.cell_count() != recorded.mesh.cell_count()
         }) {
-            let reason = format!("the cells of \"{}\" changed since the recording of \"{}\"", body.name, recorded.name);
+            let reason =
+                format!("the cells of \"{}\" have changed since the recording of \"{}\"", body.name, recorded.name);
             return Err(RecordError::Unsupported { format: "a recording", reason });
         }
         let with_geometry = frame.index.is_multiple_of(self.every);
@@ -123,7 +124,7 @@ impl RecordingWriter {
         Ok(stored)
     }
 
-    /// Makes sure that everything written so far survives a failure of power.
+    /// Ensures that everything written so far survives a power failure.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         self.file.sync_data().map_err(|source| RecordError::Io { path: self.path.clone(), source })
     }
@@ -136,7 +137,7 @@ impl RecordingWriter {
                 Ok(())
             }
             Err(source) => {
-                // Half a chunk does no harm, but takes room where there is none.
+                // A partial chunk does no harm, but takes space on a full disk.
                 let _ = self.file.set_len(self.length);
                 let _ = self.file.seek(SeekFrom::Start(self.length));
                 Err(RecordError::Io { path: self.path.clone(), source })

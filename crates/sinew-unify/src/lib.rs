@@ -1,4 +1,4 @@
-//! Nothing but a list of features in its `Cargo.toml`.
+//! No code: only a list of features in its `Cargo.toml`.
 //!
-//! Cargo compiles a crate once for every set of features that is asked of it, with all that depends on it. The Python module asks a little more of six
-//! small crates than the program does; without this list, the wheel would compile all of Sinew a second time, for ten minutes on two cores.
+//! Cargo compiles a crate once for every set of features, with all its dependents. The Python module needs a few more
+//! features of six small crates than the program. Without this list, the wheel would compile all of Sinew a second time.

@@ -1,4 +1,4 @@
-//! `sinew bench abuse`: random scenes without mercy, and how many of them the solver gets through.
+//! `sinew bench abuse`: runs random extreme scenes and counts how many converge.
 
 mod material;
 mod mesh;
@@ -19,26 +19,26 @@ use sinew_scene::{Override, Scene};
 
 pub(super) use self::mesh::medit;
 use self::scene::{Case, generate};
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::Failure;
 
-/// After this many times the limit a scene that does not even end a frame is left alone.
+/// A scene is abandoned when a frame takes this many times the limit.
 const HANG_FACTOR: u32 = 6;
-/// A quasistatic body that went so many times its size has been shot away, not solved.
+/// A quasistatic body that moves by more than this many times its size is a runaway.
 const FAR: f64 = 1e4;
 
-/// Random scenes without mercy: how many of them the solver gets through
+/// Random extreme scenes: how many of them converge
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Number of scenes
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,
 
-    /// Seed of the first scene; the others follow
+    /// Seed of the first scene
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
 
-    /// Runs the scene of one seed only
+    /// Runs only the scene of this seed
     #[arg(long, value_name = "SEED", conflicts_with_all = ["count", "seed"])]
     only: Option<u64>,
 
@@ -50,7 +50,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 
@@ -59,17 +59,17 @@ pub struct Arguments {
     overrides: Vec<String>,
 }
 
-/// What came of a scene.
+/// Result of a scene.
 struct Outcome {
     /// `converged`, `refused`, `failed`, `runaway`, `nan`, `panic`, `slow` or `hang`.
     verdict: &'static str,
     /// Kind of the error.
     cause: &'static str,
-    /// What was said.
+    /// The message.
     message: String,
     cells: usize,
     newton: usize,
-    /// Largest relative residual of a frame that was accepted.
+    /// Largest relative residual of an accepted frame.
     residual: f64,
 }
 
@@ -79,7 +79,7 @@ impl Outcome {
     }
 }
 
-/// An outcome with where it came from.
+/// An outcome with its scene.
 struct Record {
     seed: u64,
     tags: Vec<String>,
@@ -87,8 +87,8 @@ struct Record {
     outcome: Outcome,
 }
 
-/// Runs the scenes, as many at a time as there are threads: each is too small to share.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs one scene per thread: each is too small for several.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let (first, count) = arguments.only.map_or((arguments.seed, arguments.count), |seed| (seed, 1));
     let folder = std::env::temp_dir().join(format!("sinew-bench-abuse-{}", std::process::id()));
     for folder in std::iter::once(&folder).chain(&arguments.keep) {
@@ -109,7 +109,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
                     if number >= count {
                         break;
                     }
-                    match suffer(first.wrapping_add(number), arguments, &folder, &overrides, limit, talk) {
+                    match suffer(first.wrapping_add(number), arguments, &folder, &overrides, limit, console) {
                         Ok(record) => lock(&records).push(record),
                         Err(failure) => *lock(&trouble) = Some(failure),
                     }
@@ -126,7 +126,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     Ok(summary(&records, start.elapsed().as_secs_f64(), arguments.json))
 }
 
-/// What another thread left behind when it panicked is still a list.
+/// Locks the list, also after a panic of another thread.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -169,14 +169,14 @@ fn summary(records: &[Record], seconds: f64, has_list: bool) -> Value {
     result
 }
 
-/// Makes the scene of a seed and runs it on a thread of its own, so that it can be left behind when it hangs.
+/// Builds the scene of a seed and runs it on its own thread, to abandon it if it hangs.
 fn suffer(
     seed: u64,
     arguments: &Arguments,
     folder: &Path,
     overrides: &[Override],
     limit: Duration,
-    talk: Talk,
+    console: Console,
 ) -> Result<Record, Failure> {
     let case = generate(seed).map_err(|error| Failure::Other(format!("seed {seed} makes no mesh: {error}")))?;
     write_mesh(&case, folder)?;
@@ -202,13 +202,13 @@ fn suffer(
         is_late.store(true, Ordering::Relaxed);
         receive.recv_timeout(limit * (HANG_FACTOR - 1))
     });
-    let outcome = outcome.unwrap_or_else(|_| Outcome::new("hang", "Hang", "a single frame does not end"));
+    let outcome = outcome.unwrap_or_else(|_| Outcome::new("hang", "Hang", "a frame does not end"));
     let record = Record { seed, tags, seconds: start.elapsed().as_secs_f64(), outcome };
     let has_failed = record.outcome.verdict != "converged";
     if has_failed {
         let first_line = record.outcome.message.lines().next().unwrap_or_default();
         let Outcome { verdict, cause, .. } = &record.outcome;
-        talk.note(&format!("seed {seed}: {verdict} ({cause}): {first_line} [{}]", record.tags.join(" ")));
+        console.note(&format!("seed {seed}: {verdict} ({cause}): {first_line} [{}]", record.tags.join(" ")));
     }
     if let Some(keep) = &arguments.keep
         && (has_failed || arguments.only.is_some())
@@ -232,7 +232,7 @@ fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message").to_string()
 }
 
-/// The ordinary line: text, scene, simulation, frames.
+/// Parses, compiles and steps the scene.
 fn run(case: &Case, folder: &Path, overrides: &[Override], is_late: &AtomicBool) -> Outcome {
     let scene = match Scene::from_text(&case.text, "abuse.toml", folder, overrides) {
         Ok(scene) => scene,
@@ -259,7 +259,7 @@ fn run(case: &Case, folder: &Path, overrides: &[Override], is_late: &AtomicBool)
             return Outcome { verdict, cause: "State", message: format!("frame {frame}: {message}"), ..outcome };
         }
         if is_late.load(Ordering::Relaxed) {
-            let message = format!("frame {frame} of {} was not done in time", scene.frame_count());
+            let message = format!("frame {frame} of {} exceeds the time limit", scene.frame_count());
             return Outcome { verdict: "slow", cause: "Slow", message, ..outcome };
         }
     }
@@ -280,7 +280,7 @@ fn cause(error: &StepError) -> &'static str {
     }
 }
 
-/// What is wrong with a state that a step has accepted.
+/// The problem of an accepted state, if any.
 fn look(simulation: &Simulation, case: &Case) -> Option<(&'static str, String)> {
     let state = simulation.state();
     let wrong = |name: &str, values: &[sinew_math::Vec3]| {

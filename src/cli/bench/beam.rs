@@ -1,4 +1,4 @@
-//! `sinew bench beam`: the common beam, timed and checked against where it must end.
+//! `sinew bench beam`: times the beam and checks its final position.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use sinew_fem::{Simulation, StepError, StepTiming};
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, median, spread};
 
 /// Block 0.4 × 0.1 × 0.1 m clamped at x = 0, log-J neo-Hookean, E = 100 kPa, ν = 0.4, ρ = 1000 kg/m³, gravity along −z.
@@ -33,11 +33,11 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value = "S", ignore_case = true)]
     size: Size,
 
-    /// Number of runs; the best is told [default: 5]
+    /// Number of runs; reports the best [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     repeats: Option<u16>,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 
@@ -56,8 +56,8 @@ struct Run {
     timing: StepTiming,
 }
 
-/// Runs the beam some times.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs the beam several times.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let (name, cells) = match arguments.size {
         Size::Small => ("S", "[24, 6, 6]"),
         Size::Large => ("L", "[52, 13, 13]"),
@@ -78,12 +78,12 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         (cell_count, node_count) = (mesh.cell_count(), mesh.node_count());
         let run = swing(&mut simulation, scene.frame_count())
             .map_err(|error| Failure::Other(format!("the beam cannot be computed: {error}")))?;
-        talk.note(&format!("run {number} of {repeats}: {:.4} s per frame", run.seconds_per_frame));
+        console.note(&format!("run {number} of {repeats}: {:.4} s per frame", run.seconds_per_frame));
         runs.push(run);
     }
     let seconds: Vec<f64> = runs.iter().map(|run| run.seconds_per_frame).collect();
     let fastest = runs.iter().min_by(|a, b| a.seconds_per_frame.total_cmp(&b.seconds_per_frame));
-    let Some(run) = fastest else { return Err(Failure::Other("no run was made".into())) };
+    let Some(run) = fastest else { return Err(Failure::Other("no run was completed".into())) };
     let frames = scene.frame_count().max(1) as f64;
     Ok(json!({
         "size": name,
@@ -108,7 +108,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     }))
 }
 
-/// Steps through the scene; only the steps are timed.
+/// Steps the scene; times only the steps.
 fn swing(simulation: &mut Simulation, frames: usize) -> Result<Run, StepError> {
     let mut run = Run {
         seconds_per_frame: 0.0,

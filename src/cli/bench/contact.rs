@@ -1,4 +1,4 @@
-//! `sinew bench contact`: how fast contact is found and solved, on a mat that falls on another.
+//! `sinew bench contact`: speed of contact detection and solution for a mat that falls on another.
 
 mod detection;
 mod moment;
@@ -11,18 +11,19 @@ use sinew_math::Vec3;
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, spread};
 use detection::Detection;
 use moment::Moment;
 
-/// Two mats, one falls on the other.
+/// A mat falls on another mat.
 const SCENE: &str = include_str!("../../../scenes/bench/mats.toml");
 
-/// Finds and solves contact between surfaces of some 50,000 triangles: candidates and distances per second, seconds per frame, share of detection
+/// Contact of two mats with 50,000 surface triangles: candidates and distances per second, seconds per frame, share of
+/// detection
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Cells along each mat: 78 make 50,000 surface triangles
+    /// Cells along each mat; 78 give 50,000 surface triangles
     #[arg(long, value_name = "N", default_value_t = 78, value_parser = clap::value_parser!(u32).range(8..=400))]
     cells: u32,
 
@@ -30,19 +31,19 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     frames: usize,
 
-    /// How bodies are kept apart
+    /// Contact mode
     #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty"])]
     mode: String,
 
-    /// Repeats of the search for candidates
+    /// Repeats of the candidate search
     #[arg(long, value_name = "N", default_value_t = 5)]
     repeats: usize,
 
-    /// Writes the surface in the frame with most contacts into this folder, for others to find contacts on
+    /// Writes the surface of the frame with the most contacts to this folder, as input for other detectors
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 
@@ -51,8 +52,8 @@ pub struct Arguments {
     overrides: Vec<String>,
 }
 
-/// Runs it.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs the benchmark.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let cells = format!("[{0}, {0}, 2]", arguments.cells);
     let mut overrides = vec![
         Override::new("body.lower.mesh.cells", &cells),
@@ -65,7 +66,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     let scene = Scene::from_text(SCENE, "mats.toml", "", &overrides)?;
     let mut simulation = compile(&scene)?;
     let (mut seconds, mut detection, mut newton, mut contacts) = (Vec::new(), 0.0, 0, 0);
-    let mut start = places(&simulation);
+    let mut start = positions(&simulation);
     let mut before = start.clone();
     let (mut moment, mut heights) = (Moment::new(&start, &start, &start), Vec::new());
     for frame in 0..arguments.frames {
@@ -75,15 +76,15 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         seconds.push(begin.elapsed().as_secs_f64());
         detection += report.timing.contact.as_secs_f64();
         newton += report.newton_iterations;
-        let end = places(&simulation);
-        // Nothing moves yet before the first frame.
+        let end = positions(&simulation);
+        // The mats are at rest before the first frame.
         if frame < 2 || report.contacts > contacts {
             moment = Moment::new(&before, &start, &end);
         }
         (before, start) = (start, end);
         contacts = contacts.max(report.contacts);
         heights.extend(upper_height(&simulation));
-        talk.note(&format!("frame {}: {report}, {} contacts", frame + 1, report.contacts));
+        console.note(&format!("frame {}: {report}, {} contacts", frame + 1, report.contacts));
     }
     let total: f64 = seconds.iter().sum();
     let search = search(&simulation, arguments.repeats.max(1));
@@ -116,8 +117,8 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     Ok(result)
 }
 
-/// Where the vertices of all surfaces are.
-fn places(simulation: &sinew_fem::Simulation) -> Vec<Vec3> {
+/// Positions of the vertices of all surfaces.
+fn positions(simulation: &sinew_fem::Simulation) -> Vec<Vec3> {
     let (contact, state) = (&simulation.model().surfaces, simulation.state());
     let mut y = contact.rest.clone();
     contact.place(&state.positions, &mut y);
@@ -125,7 +126,7 @@ fn places(simulation: &sinew_fem::Simulation) -> Vec<Vec3> {
     y
 }
 
-/// Mean height of the nodes of the upper mat [m].
+/// Mean height of the nodes of the upper mat \[m\].
 fn upper_height(simulation: &sinew_fem::Simulation) -> Option<f64> {
     let upper = simulation.model().bodies.iter().find(|body| body.name == "upper")?;
     let points = &simulation.state().positions[upper.points.clone()];
@@ -140,10 +141,10 @@ struct Search {
     spread: f64,
 }
 
-/// Candidates and their distances at the last state: each vertex and each edge is a query against all others.
+/// Candidates and their distances at the last state: queries each vertex and each edge against all others.
 fn search(simulation: &sinew_fem::Simulation, repeats: usize) -> Search {
     let contact = &simulation.model().surfaces;
-    let y = places(simulation);
+    let y = positions(simulation);
     let margins = contact.groups.iter().map(|group| 0.05 * group.edge.min(1.0)).collect();
     let mut detection = Detection::new(contact, margins);
     let (mut times, mut finding) = (Vec::new(), f64::INFINITY);

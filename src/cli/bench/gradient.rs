@@ -1,10 +1,11 @@
-//! `sinew bench gradient`: what gradients cost beside the steps that lead to the equilibrium.
+//! `sinew bench gradient`: cost of gradients relative to a Newton step.
 //!
-//! A spindle of muscle is divided into slices, each with an activation of its own, and held at both ends. At equilibrium the motion of all of its nodes by
-//! all activations is one factor and one pass over it for all right-hand sides.
+//! A fusiform muscle is pinned at both ends and divided into slices, each with its own activation. At equilibrium, the
+//! derivatives of all node positions by all activations take one factorization and one solve with many right-hand
+//! sides.
 //!
-//! A Newton step is one that factors its tangent, because gradients need solutions as exact as that. `seconds_newton_step_auto` tells what a step takes that solves its
-//! system only as well as the next one needs.
+//! The Newton step for comparison factors its tangent, because gradients need solutions as accurate as that.
+//! `seconds_newton_step_auto` is a step that solves its system only as accurately as Newton's method needs.
 
 use std::time::Instant;
 
@@ -16,16 +17,16 @@ use sinew_math::krylov::norm;
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, spread};
 
 /// Activation of all slices.
 const ACTIVATION: f64 = 0.3;
 
-/// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, beside a Newton step
+/// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, relative to a Newton step
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Edge of the cells [mm]: 9.9 makes 52,920 tetrahedra
+    /// Edge of the cells in millimeters; 9.9 gives 52,920 tetrahedra
     #[arg(long, value_name = "MM", default_value_t = 9.9, value_parser = edge)]
     cell: f64,
 
@@ -33,22 +34,22 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=64))]
     activations: u16,
 
-    /// Number of runs; the best is told
+    /// Number of runs; reports the best
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// Cells that leave a mesh worth measuring, and that fit into memory.
+/// An edge that gives a useful mesh and fits into memory.
 fn edge(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
     if (4.0..=60.0).contains(&value) { Ok(value) } else { Err("must be between 4 and 60".into()) }
 }
 
-/// The muscle, as a scene.
+/// The scene of the muscle.
 fn scene(arguments: &Arguments, linear: &str) -> Result<Scene, Failure> {
     let count = usize::from(arguments.activations);
     let (mut regions, mut muscles) = (String::new(), String::new());
@@ -87,18 +88,18 @@ insertion = {{ box = [[0.399, -1, -1], [1, 1, 1]] }}
     Ok(Scene::from_text(&text, "muscle.toml", "", &[] as &[Override])?)
 }
 
-/// Contracts the muscle; the simulation at its equilibrium, and seconds per Newton iteration.
+/// Contracts the muscle. Returns the simulation at equilibrium and the seconds per Newton iteration.
 fn contract(arguments: &Arguments, linear: &str) -> Result<(Simulation, f64), Failure> {
     let mut simulation = compile(&scene(arguments, linear)?)?;
     let report =
-        simulation.step_frame().map_err(|error| Failure::Other(format!("the muscle finds no equilibrium: {error}")))?;
+        simulation.step_frame().map_err(|error| Failure::Other(format!("the muscle has no equilibrium: {error}")))?;
     let timing = report.timing;
     let spent = timing.gradient + timing.assembly + timing.linear_solve;
     Ok((simulation, spent.as_secs_f64() / report.newton_iterations.max(1) as f64))
 }
 
-/// Runs all parts some times.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs all parts several times.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let failed = |error: sinew_fem::linearization::LinearizationError| Failure::Other(error.to_string());
     let (mut newton, mut direct, mut all, mut parts) = (Vec::new(), Vec::new(), Vec::new(), [const { Vec::new() }; 3]);
     let (mut error, mut cells, mut nodes, mut method, mut plan_seconds) = (0.0f64, 0, 0, "", f64::INFINITY);
@@ -111,7 +112,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         let inputs: Vec<Input> = model.muscles_of(0).iter().map(|muscle| Input::Channel(muscle.activation)).collect();
         let start = Instant::now();
         let plan = LinearizationPlan::new(model);
-        // The order of elimination belongs to the plan, as it does to the solver of steps.
+        // The elimination order belongs to the plan, as in the solver of steps.
         simulation.linearize(&plan).and_then(|mut first| first.method()).map_err(failed)?;
         plan_seconds = plan_seconds.min(start.elapsed().as_secs_f64());
 
@@ -130,7 +131,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         if run == 1 {
             error = error_one_by_one(&mut linearization, &inputs, &responses).map_err(failed)?;
         }
-        talk.note(&format!(
+        console.note(&format!(
             "run {run} of {}: {:.0} ms for all gradients, {:.0} ms for a Newton step, {:.0} ms for one with a factor",
             arguments.repeats,
             1e3 * all[all.len() - 1],
@@ -163,7 +164,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     }))
 }
 
-/// Largest relative difference of responses found together and one by one.
+/// Largest relative difference between derivatives solved together and one by one.
 fn error_one_by_one(
     linearization: &mut Linearization<'_>,
     inputs: &[Input],

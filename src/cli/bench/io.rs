@@ -1,4 +1,4 @@
-//! `sinew bench io`: how fast meshes are read and written, beside meshio on the same files, and how small recordings are.
+//! `sinew bench io`: speed of reading and writing meshes, compared with meshio, and size of recordings.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,34 +12,34 @@ use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 use sinew_store::{Header, Recording, RecordingParams, RecordingWriter};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, spread};
 
-/// Meshes in and out, beside meshio where Python has it, and the size of recordings
+/// Reading and writing of meshes, compared with meshio if installed, and the size of recordings
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Cells of the mesh, about
+    /// Approximate number of cells
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(48..100_000_000))]
     cells: u32,
 
-    /// Number of runs; the best is told
+    /// Number of runs; reports the best
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Python that has meshio, for the comparison
+    /// Python with meshio, for the comparison
     #[arg(long, value_name = "PROGRAM", env = "SINEW_PYTHON", default_value = "python3")]
     python: String,
 
-    /// Only formats whose name contains this
+    /// Measures only formats whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// A variant of a format: its name here, the extension, what we are asked for, and the name and options it has in meshio.
+/// A variant of a format: name, extension, options, and its name and options in meshio.
 struct Variant {
     name: &'static str,
     extension: &'static str,
@@ -47,7 +47,7 @@ struct Variant {
     binary: bool,
     compress: bool,
     version: Option<&'static str>,
-    /// Format and keyword arguments of `meshio.write`; empty where meshio does not have it.
+    /// Format and keyword arguments of `meshio.write`; empty if meshio lacks the format.
     meshio: &'static str,
 }
 
@@ -82,25 +82,25 @@ const VARIANTS: [Variant; 20] = [
     surface("glb_binary", "glb", true, ""),
 ];
 
-/// Measures every variant in a temporary folder, which stays in the page cache.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Measures every variant in a temporary folder, in the page cache.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let folder = std::env::temp_dir().join(format!("sinew-bench-io-{}", std::process::id()));
     let failed = |source| Failure::Write { what: folder.display().to_string(), source };
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let result = measure_in(&folder, arguments, talk);
+    let result = measure_in(&folder, arguments, console);
     let _ = std::fs::remove_dir_all(&folder);
     result
 }
 
-fn measure_in(folder: &Path, arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+fn measure_in(folder: &Path, arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let meshes = meshes(arguments.cells)?;
     let has_meshio = Command::new(&arguments.python)
         .args(["-c", "import meshio"])
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_meshio {
-        talk.note(&format!(
-            "`{}` has no meshio: there is nothing to compare with (--python names another)",
+        console.note(&format!(
+            "`{}` has no meshio for the comparison (--python selects another Python)",
             arguments.python
         ));
     }
@@ -119,7 +119,7 @@ fn measure_in(folder: &Path, arguments: &Arguments, talk: Talk) -> Result<Value,
             "write_spread": spread(&ours.write),
         });
         if has_meshio && !variant.meshio.is_empty() {
-            // Fewer repeats: meshio takes minutes for some texts, and its best of two is stable.
+            // Fewer repeats: meshio takes minutes for some text formats, and its best of two is stable.
             if let Some([read, write]) = time_meshio(folder, variant, &arguments.python, arguments.repeats.min(2)) {
                 let ratios = [read / ours.best_read(), write / ours.best_write()];
                 entry["read_ratio_to_meshio"] = json!(ratios[0]);
@@ -128,7 +128,7 @@ fn measure_in(folder: &Path, arguments: &Arguments, talk: Talk) -> Result<Value,
                 *worst = worst.min(ratios[0]).min(ratios[1]);
             }
         }
-        talk.note(&format!("{}: {entry}", variant.name));
+        console.note(&format!("{}: {entry}", variant.name));
         figures.insert(variant.name.into(), entry);
     }
     figures.insert("least_text_ratio".into(), json!(Some(text).filter(|ratio| ratio.is_finite())));
@@ -140,15 +140,16 @@ fn measure_in(folder: &Path, arguments: &Arguments, talk: Talk) -> Result<Value,
 
 /// A block of tetrahedra, and a surface with about as many triangles.
 fn meshes(cells: u32) -> Result<[MeshData; 2], Failure> {
-    let impossible = |error: &dyn std::fmt::Display| Failure::Other(format!("no mesh of {cells} cells: {error}"));
+    let impossible =
+        |error: &dyn std::fmt::Display| Failure::Other(format!("cannot build a mesh of {cells} cells: {error}"));
     let edge = (f64::from(cells) / 6.0).cbrt().round().max(1.0) as usize;
     let block = procedural::box_tets(Vec3::splat(0.1), [edge; 3], TetPattern::Kuhn).map_err(|e| impossible(&e))?;
-    // A block one cell thick has four triangles per column, two above and two below.
+    // A block one cell thick has four triangles per column, two on top and two below.
     let side = (f64::from(cells) / 4.0).sqrt().round().max(1.0) as usize;
     let sheet = procedural::box_tets(Vec3::new(0.1, 0.1, 0.001), [side, side, 1], TetPattern::Kuhn);
     let sheet = sheet.map_err(|e| impossible(&e))?;
     let surface = MeshData::boundary_of(&sheet).map_err(|e| impossible(&e))?;
-    // Places as measured ones are: with all their digits.
+    // Coordinates with all digits, like measured ones.
     let crooked = |mut mesh: MeshData| {
         for (i, point) in mesh.points.iter_mut().enumerate() {
             let wave = 1e-5 * (i as f64 * 0.7).sin();
@@ -210,7 +211,7 @@ fn time_ours(folder: &Path, variant: &Variant, mesh: &MeshData, repeats: u16) ->
     Ok(times)
 }
 
-/// Seconds meshio takes to read our file and to write it again in the same variant; the best of some runs.
+/// Seconds of meshio to read our file and to write it in the same variant; the best of some runs.
 fn time_meshio(folder: &Path, variant: &Variant, python: &str, repeats: u16) -> Option<[f64; 2]> {
     let script = format!(
         "import meshio, sys, time, contextlib, io\n\
@@ -232,7 +233,7 @@ fn time_meshio(folder: &Path, variant: &Variant, python: &str, repeats: u16) -> 
     numbers.try_into().ok()
 }
 
-/// The swinging beam, recorded with an error of 1e-4 of its size, as a part of positions and velocities in single precision.
+/// Size of a recording of the swinging beam with an error of 1e-4 of its size, relative to single precision.
 fn measure_recording(folder: &Path) -> Result<Value, Failure> {
     const ERROR: f64 = 1e-4;
     let overrides = [Override::new("body.beam.mesh.cells", "[24, 6, 6]")];
@@ -261,7 +262,7 @@ fn measure_recording(folder: &Path) -> Result<Value, Failure> {
             writer.append(&view).map_err(|error| other(&error))?;
             *seconds += start.elapsed().as_secs_f64();
             if frame == 0 {
-                // Header and first frame hold the mesh itself.
+                // Header and first frame contain the mesh.
                 *first = writer.length();
             }
         }

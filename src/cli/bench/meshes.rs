@@ -1,7 +1,7 @@
-//! `sinew bench meshes`: iteration counts on irregular meshes beside those on the beam.
+//! `sinew bench meshes`: iteration counts on irregular meshes, relative to the beam.
 //!
-//! A solver that was tuned on a box of equal cells may fall behind on every other shape. Here the same flesh hangs from one end in other
-//! shapes of about the same size and number of cells, in motion and at rest under growing weight.
+//! A solver tuned on a box of equal cells may be slow on other shapes. Here, bodies of the same material, size and
+//! number of cells but different shape hang from one end, dynamically and quasistatically under growing weight.
 
 use serde_json::{Value, json};
 use sinew_geometry::procedural::{TetPattern, box_tets};
@@ -9,23 +9,23 @@ use sinew_math::Vec3;
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::abuse::medit;
 use super::{Failure, beam};
 
 /// Frames of each run.
 const FRAMES: usize = 10;
-/// How many times longer the last cell of the graded beam is than the first.
+/// Length ratio of the last to the first cell of the graded beam.
 const GRADING: f64 = 8.0;
 
-/// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells) beside those on the beam
+/// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells), relative to the beam
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Cells across the beam: 6 make 5,184 tetrahedra, 13 make 52,728; the other meshes get about as many
+    /// Cells across the beam; 6 give 5,184 tetrahedra, 13 give 52,728. The other meshes have about as many
     #[arg(long, value_name = "N", default_value_t = 13, value_parser = clap::value_parser!(u32).range(4..=40))]
     across: u32,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 
@@ -35,21 +35,21 @@ pub struct Arguments {
 }
 
 /// Runs all shapes in both regimes.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let folder = std::env::temp_dir().join(format!("sinew-bench-meshes-{}", std::process::id()));
     let failed = |source| Failure::Write { what: folder.display().to_string(), source };
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let result = run_all(arguments, &folder, talk);
+    let result = run_all(arguments, &folder, console);
     std::fs::remove_dir_all(&folder).map_err(failed)?;
     result
 }
 
-fn run_all(arguments: &Arguments, folder: &std::path::Path, talk: Talk) -> Result<Value, Failure> {
+fn run_all(arguments: &Arguments, folder: &std::path::Path, console: Console) -> Result<Value, Failure> {
     let across = arguments.across as usize;
     let graded = folder.join("graded.mesh");
     std::fs::write(&graded, graded_beam(across)?)
         .map_err(|source| Failure::Write { what: graded.display().to_string(), source })?;
-    // The edge of a cell of the beam [m]; regular tetrahedra of this edge are as many.
+    // Edge of the cells [m], for about as many regular tetrahedra as in the beam.
     let cell = 0.12 / across as f64;
     let meshes = [
         ("beam", format!("{{ from = \"box\", size = [0.4, 0.1, 0.1], cells = [{}, {across}, {across}] }}", 4 * across)),
@@ -95,7 +95,7 @@ fn run_all(arguments: &Arguments, folder: &std::path::Path, talk: Talk) -> Resul
             }
             let ratio = per_newton / of_beam;
             largest = largest.max(ratio);
-            talk.note(&format!(
+            console.note(&format!(
                 "{regime}, {name}, {cells} cells: {per_newton:.1} iterations, {ratio:.2} of the beam's"
             ));
             runs.push(json!({
@@ -113,7 +113,7 @@ fn run_all(arguments: &Arguments, folder: &std::path::Path, talk: Talk) -> Resul
     Ok(json!({ "worst_over_beam": worst, "runs": runs, "frames": FRAMES, "threads": rayon::current_num_threads() }))
 }
 
-/// The end by which a shape hangs.
+/// The pinned end of a shape.
 fn held(name: &str) -> &'static str {
     match name {
         "torus" => "box = [[-1, -1, -1], [-0.15, 1, 1]]",

@@ -1,4 +1,4 @@
-//! `sinew bench`: how fast this program is on this machine, in numbers that can be compared.
+//! `sinew bench`: benchmarks.
 
 mod abuse;
 mod beam;
@@ -20,10 +20,10 @@ pub use svd3::{isa_name, quick_svd_check};
 
 use serde_json::Value;
 
-use super::talk::{self, Talk};
+use super::console::{self, Console};
 use super::{Failure, Status, table};
 
-/// Measures the speed of this machine with this program
+/// Runs benchmarks on this machine
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -34,67 +34,67 @@ pub struct Arguments {
 enum Benchmark {
     /// Singular value decompositions of 3×3 matrices, single precision, one core
     Svd3(svd3::Arguments),
-    /// The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges
+    /// V-cycle of a lattice: its time relative to memory bandwidth, and its convergence
     Vcycle(vcycle::Arguments),
-    /// Linear solvers on one lattice: time and memory of multigrid and of the others, and of a whole step beside tetrahedra
+    /// Linear solvers on one lattice: time and memory of multigrid and other methods, and of a step on tetrahedra
     Solvers(solvers::Arguments),
     /// A clamped beam swings under its weight: 60 frames of implicit Euler
     Beam(beam::Arguments),
-    /// The beam from five thousand tetrahedra to a million: time, memory and how they grow
+    /// The beam with five thousand to a million tetrahedra: growth of time and memory
     Scaling(scaling::Arguments),
-    /// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells) beside those on the beam
+    /// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells), relative to the beam
     Meshes(meshes::Arguments),
-    /// Active muscle beside neo-Hookean flesh: seconds per Newton iteration on the beam of fifty thousand tetrahedra
+    /// Active muscle relative to neo-Hookean flesh: seconds per Newton iteration on a beam of fifty thousand tetrahedra
     Muscle(muscle::Arguments),
-    /// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, beside a Newton step
+    /// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, relative to a Newton step
     Gradient(gradient::Arguments),
-    /// A scrambled figure of 384,000 tetrahedra finds its rest shape
+    /// A scrambled figure of 384,000 tetrahedra recovers its rest shape
     Scramble(scramble::Arguments),
-    /// Meshes in and out, beside meshio where Python has it, and the size of recordings
+    /// Reading and writing of meshes, compared with meshio if installed, and the size of recordings
     Io(io::Arguments),
-    /// Two mats of 50,000 surface triangles rest on each other: how fast contact is found and solved
+    /// Contact of two mats with 50,000 surface triangles: speed of detection and solution
     Contact(contact::Arguments),
-    /// Soft bodies fall into a box or on a floor, and no surfaces may cross
+    /// Soft bodies fall into a box or on a floor; counts intersections
     Pile(pile::Arguments),
-    /// A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound
+    /// A moving character in self-contact: seconds per frame and quality of the result
     Skin(skin::Arguments),
-    /// Calls from Python beside the same work in Rust: steps of a simulation, and stresses of a million deformation gradients
+    /// Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients
     Python(python::Arguments),
-    /// Random scenes without mercy: how many of them the solver gets through
+    /// Random extreme scenes: how many of them converge
     Abuse(abuse::Arguments),
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let (result, json) = match &arguments.benchmark {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
         Benchmark::Solvers(arguments) => (solvers::measure(arguments)?, arguments.json),
         Benchmark::Vcycle(arguments) => (vcycle::measure(arguments)?, arguments.json),
-        Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
-        Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
-        Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),
-        Benchmark::Muscle(arguments) => (muscle::measure(arguments, talk)?, arguments.json),
-        Benchmark::Gradient(arguments) => (gradient::measure(arguments, talk)?, arguments.json),
-        Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
-        Benchmark::Contact(arguments) => (contact::measure(arguments, talk)?, arguments.json),
-        Benchmark::Pile(arguments) => (pile::measure(arguments, talk)?, arguments.json),
-        Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
-        Benchmark::Skin(arguments) => (skin::measure(arguments, talk)?, arguments.json),
-        Benchmark::Python(arguments) => (python::measure(arguments, talk)?, arguments.json),
-        Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),
+        Benchmark::Beam(arguments) => (beam::measure(arguments, console)?, arguments.json),
+        Benchmark::Scaling(arguments) => (scaling::measure(arguments, console)?, arguments.json),
+        Benchmark::Meshes(arguments) => (meshes::measure(arguments, console)?, arguments.json),
+        Benchmark::Muscle(arguments) => (muscle::measure(arguments, console)?, arguments.json),
+        Benchmark::Gradient(arguments) => (gradient::measure(arguments, console)?, arguments.json),
+        Benchmark::Scramble(arguments) => (scramble::measure(arguments, console)?, arguments.json),
+        Benchmark::Contact(arguments) => (contact::measure(arguments, console)?, arguments.json),
+        Benchmark::Pile(arguments) => (pile::measure(arguments, console)?, arguments.json),
+        Benchmark::Io(arguments) => (io::measure(arguments, console)?, arguments.json),
+        Benchmark::Skin(arguments) => (skin::measure(arguments, console)?, arguments.json),
+        Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
+        Benchmark::Abuse(arguments) => (abuse::measure(arguments, console)?, arguments.json),
     };
-    talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;
+    console::print(&if json { format!("{result}\n") } else { readable(&result) })?;
     Ok(Status::Done)
 }
 
-/// The same numbers for people.
+/// The result as text.
 fn readable(result: &Value) -> String {
     let mut rows = Vec::new();
     add_rows(result, "", &mut rows);
     table::layout(&rows, &[])
 }
 
-/// A row for each number or word; parts of parts carry the names of both.
+/// Adds a row for each value; nested names are joined.
 fn add_rows(result: &Value, prefix: &str, rows: &mut Vec<Vec<String>>) {
     for (key, value) in result.as_object().into_iter().flatten() {
         let name = format!("{prefix}{}", key.replace('_', " "));
@@ -111,7 +111,7 @@ fn add_rows(result: &Value, prefix: &str, rows: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Median of some measurements: a single slow run (another program woke up) does not move it.
+/// Median of some measurements; robust against single slow runs.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -122,7 +122,7 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// (max − min) / median: how much a measurement can be trusted.
+/// (max − min) / median: the relative spread of a measurement.
 fn spread(values: &[f64]) -> f64 {
     let (least, most) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
     (most - least) / median(values)

@@ -1,4 +1,4 @@
-//! `sinew bench muscle`: what fibers that pull cost beside plain flesh.
+//! `sinew bench muscle`: cost of active fibers relative to passive flesh.
 
 use std::time::{Duration, Instant};
 
@@ -7,23 +7,24 @@ use sinew_fem::StepTiming;
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, beam, spread};
 
-/// Material of the beam in its scene, and that of muscle with the same stiffness at small strains: μ = E/(2(1 + ν)) = 2 (c10 + c01), κ = E/(3(1 − 2ν)).
+/// Material of the beam in its scene, and muscle of the same stiffness at small strains: μ = E/(2(1 + ν)) = 2 (c10 +
+/// c01), κ = E/(3(1 − 2ν)).
 const PLAIN: &str = "material = { type = \"neo_hookean\", young = \"100 kPa\", poisson = 0.4 }";
 const MUSCLE: &str = "material = { type = \"mooney_rivlin\", c10 = \"13.39 kPa\", c01 = \"4.464 kPa\", bulk = \"166.7 kPa\" }
 muscle = [{ name = \"belly\", fibers = { along = [1, 0, 0] }, stress = \"30 kPa\", max_velocity = \"10 1/s\", activation = [[\"0 s\", 0], [\"400 ms\", 1]] }]";
 
-/// Iterations of conjugate gradients that a Newton iteration may take, and is charged with.
+/// Number of conjugate gradient iterations per Newton iteration.
 const LINEAR: f64 = 15.0;
 /// Newton iterations of a step.
 const NEWTON: usize = 3;
 
-/// Active muscle beside neo-Hookean flesh: seconds per Newton iteration on the beam of fifty thousand tetrahedra
+/// Active muscle relative to neo-Hookean flesh: seconds per Newton iteration on a beam of fifty thousand tetrahedra
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Number of runs of each; the best of each part is told
+    /// Number of runs of each; reports the best of each part
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
@@ -31,34 +32,34 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..))]
     frames: u16,
 
-    /// Cells along x, y and z: six tetrahedra each
+    /// Cubes along x, y and z, of six tetrahedra each
     #[arg(long, value_name = "X,Y,Z", default_value = "52,13,13")]
     cells: String,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// What a run took.
+/// Times of a run.
 struct Run {
-    /// Of one Newton iteration with 15 iterations of the linear solver [s].
+    /// Time of one Newton iteration with 15 iterations of the linear solver \[s\].
     newton_seconds: f64,
     gradient: f64,
     assembly: f64,
     linear: f64,
     /// Iterations of conjugate gradients per Newton iteration.
     linear_iterations: f64,
-    /// Tangents per Newton iteration that negative curvature was taken out of.
+    /// Projected tangents per Newton iteration.
     projections: f64,
     cells: usize,
 }
 
-/// Runs both in turns.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs both materials alternately.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let muscle = beam::SCENE.replace(PLAIN, MUSCLE);
     if muscle == beam::SCENE {
-        return Err(Failure::Other("the beam has another material than this benchmark knows".into()));
+        return Err(Failure::Other("the material of the beam differs from the one in this benchmark".into()));
     }
     let (mut plain_runs, mut muscle_runs) = (Vec::new(), Vec::new());
     for number in 1..=arguments.repeats {
@@ -66,10 +67,10 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         muscle_runs.push(run(&muscle, arguments)?);
         let last = |runs: &[Run]| runs[runs.len() - 1].newton_seconds;
         let (plain, active) = (last(&plain_runs), last(&muscle_runs));
-        talk.note(&format!("run {number} of {}: {:.1} and {:.1} ms", arguments.repeats, 1e3 * plain, 1e3 * active));
+        console.note(&format!("run {number} of {}: {:.1} and {:.1} ms", arguments.repeats, 1e3 * plain, 1e3 * active));
     }
     let best = |runs: &[Run], part: fn(&Run) -> f64| runs.iter().map(part).fold(f64::INFINITY, f64::min);
-    // Part by part: what else runs on a machine slows now one and now the other.
+    // Take the best of each part: other programs slow different parts in each run.
     let fastest = |runs: &[Run]| {
         best(runs, |run| run.gradient) + best(runs, |run| run.assembly) + LINEAR * best(runs, |run| run.linear)
     };
@@ -95,7 +96,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
 }
 
 fn run(text: &str, arguments: &Arguments) -> Result<Run, Failure> {
-    // On conjugate gradients in both cases, whatever the scene would choose, and with as many iterations in both: what a solve begins with is shared by them.
+    // Conjugate gradients with a fixed number of iterations in both cases, so that the setup of a solve counts equally.
     let overrides = [
         Override::new("body.beam.mesh.cells", &format!("[{}]", arguments.cells)),
         Override::new("solver.linear", "\"cg\""),

@@ -1,4 +1,4 @@
-//! `sinew bench pile`: soft bodies fall into a box, or in small groups on a floor, and no surfaces may cross.
+//! `sinew bench pile`: soft bodies fall into a box, or in small groups on a floor; counts intersections.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,28 +10,28 @@ use sinew_math::Vec3;
 use sinew_run::compile::compile;
 use sinew_scene::Scene;
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::Failure;
 use super::abuse::random::Random;
 
-/// Room for one body of the pile [m].
+/// Room for one body of the pile \[m\].
 const PITCH: f64 = 0.105;
-/// Seconds of a pile and of a drop.
+/// Duration of a pile and of a drop \[s\].
 const PILE_DURATION: f64 = 1.0;
 const DROP_DURATION: f64 = 0.4;
 
-/// Soft bodies fall into a box, or small groups of thin and thick bodies fall on a floor, with friction: counts the surfaces that cross
+/// Soft bodies fall into a box, or small groups fall on a floor, with friction; counts intersections
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Bodies of the pile
+    /// Number of bodies
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=5000))]
     bodies: u32,
 
-    /// Runs so many random drops of one to four bodies instead of the pile
+    /// Runs this many random drops of one to four bodies instead of the pile
     #[arg(long, value_name = "N")]
     drops: Option<u32>,
 
-    /// How bodies are kept apart
+    /// Contact mode
     #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty"])]
     mode: String,
 
@@ -39,20 +39,20 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Frames to compute; all when left out
+    /// Number of frames [default: all]
     #[arg(long, value_name = "N")]
     frames: Option<usize>,
 
-    /// Writes the scenes of drops that fail, or the pile, into this folder
+    /// Writes the scenes of failed drops, or the pile, to this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// What came of one scene.
+/// Result of a scene.
 #[derive(Default)]
 struct Outcome {
     frames: usize,
@@ -67,13 +67,13 @@ struct Outcome {
 }
 
 /// Runs the pile, or the drops.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     if let Some(count) = arguments.drops {
-        return drops(arguments, count, talk);
+        return drops(arguments, count, console);
     }
     let text = pile_scene(arguments.bodies, &arguments.mode, arguments.seed);
     keep(arguments, "pile.toml", &text)?;
-    let outcome = run(&text, arguments.frames, talk)?;
+    let outcome = run(&text, arguments.frames, console)?;
     Ok(json!({
         "bodies": arguments.bodies,
         "mode": arguments.mode,
@@ -91,10 +91,10 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     }))
 }
 
-fn drops(arguments: &Arguments, count: u32, talk: Talk) -> Result<Value, Failure> {
+fn drops(arguments: &Arguments, count: u32, console: Console) -> Result<Value, Failure> {
     let (mut failures, mut crossings, mut frames, mut seconds) = (Vec::new(), 0, 0, 0.0);
-    // A line per drop is enough.
-    let quiet = Talk { details: false, ..talk };
+    // Print one line per drop.
+    let quiet = Console { details: false, ..console };
     for k in 0..count {
         let seed = arguments.seed + u64::from(k);
         let text = drop_scene(&arguments.mode, seed);
@@ -102,12 +102,12 @@ fn drops(arguments: &Arguments, count: u32, talk: Talk) -> Result<Value, Failure
         crossings += outcome.crossings;
         frames += outcome.frames;
         seconds += outcome.seconds;
-        if talk.details {
-            talk.note(&format!("drop {} of {count}: seed {seed}, {:.2} s", k + 1, outcome.seconds));
+        if console.details {
+            console.note(&format!("drop {} of {count}: seed {seed}, {:.2} s", k + 1, outcome.seconds));
         }
         if outcome.crossings > 0 || outcome.failure.is_some() {
             let cause = outcome.failure.unwrap_or_else(|| format!("{} crossings", outcome.crossings));
-            talk.note(&format!("seed {seed}: {cause}"));
+            console.note(&format!("seed {seed}: {cause}"));
             keep(arguments, &format!("drop-{seed}.toml"), &text)?;
             failures.push(json!({ "seed": seed, "cause": cause }));
         }
@@ -124,7 +124,7 @@ fn drops(arguments: &Arguments, count: u32, talk: Talk) -> Result<Value, Failure
     }))
 }
 
-/// Writes a scene that looks at its own surfaces in every frame, as this benchmark does.
+/// Writes a scene that checks its surfaces in every frame, like this benchmark.
 fn keep(arguments: &Arguments, name: &str, text: &str) -> Result<(), Failure> {
     let Some(folder) = &arguments.keep else { return Ok(()) };
     let text = text.replacen("[contact]\n", "[contact]\ncheck = true\n", 1);
@@ -133,8 +133,8 @@ fn keep(arguments: &Arguments, name: &str, text: &str) -> Result<(), Failure> {
     written.map_err(|source| Failure::Write { what: folder.join(name).display().to_string(), source })
 }
 
-/// Runs a scene and looks at the surfaces of every frame.
-fn run(text: &str, frames: Option<usize>, talk: Talk) -> Result<Outcome, Failure> {
+/// Runs a scene and checks the surfaces in every frame.
+fn run(text: &str, frames: Option<usize>, console: Console) -> Result<Outcome, Failure> {
     let scene = Scene::from_text(text, "pile.toml", "", &[])?;
     let mut simulation = compile(&scene)?;
     let mut outcome = Outcome { triangles: simulation.model().surfaces.triangles.len(), ..Outcome::default() };
@@ -156,10 +156,10 @@ fn run(text: &str, frames: Option<usize>, talk: Talk) -> Result<Outcome, Failure
         let check = SurfaceCheck::of(simulation.model(), simulation.state());
         outcome.crossings += check.crossings;
         outcome.penetration = outcome.penetration.max(check.penetration);
-        if talk.details {
+        if console.details {
             let (frame, crossings, newton, seconds) =
                 (outcome.frames, outcome.crossings, outcome.newton, outcome.seconds);
-            talk.note(&format!(
+            console.note(&format!(
                 "frame {frame}: {crossings} crossings, {newton} Newton iterations, {seconds:.1} s so far"
             ));
         }
@@ -167,12 +167,12 @@ fn run(text: &str, frames: Option<usize>, talk: Talk) -> Result<Outcome, Failure
     Ok(outcome)
 }
 
-/// A vector in a cube of this half edge.
+/// A random vector in a cube of this half edge.
 fn vector(random: &mut Random, half: f64) -> Vec3 {
     Vec3::from(std::array::from_fn(|_| random.between(-half, half)))
 }
 
-fn body(text: &mut String, name: &str, mesh: &str, place: Vec3, young: f64, velocity: Vec3, random: &mut Random) {
+fn body(text: &mut String, name: &str, mesh: &str, position: Vec3, young: f64, velocity: Vec3, random: &mut Random) {
     let axis = vector(random, 1.0) + Vec3::unit(2) * 1e-3;
     let angle = random.between(0.0, 3.0);
     let _ = write!(
@@ -180,18 +180,18 @@ fn body(text: &mut String, name: &str, mesh: &str, place: Vec3, young: f64, velo
         "\n[[body]]\nname = \"{name}\"\nmesh = {mesh}\nrotation = {{ axis = [{:.4}, {:.4}, {:.4}], angle = {angle:.4} }}\n\
          position = [{:.5}, {:.5}, {:.5}]\nvelocity = [{:.3}, {:.3}, {:.3}]\n\
          material = {{ type = \"stable_neo_hookean\", young = {young:.1}, poisson = 0.4 }}\n",
-        axis.x, axis.y, axis.z, place.x, place.y, place.z, velocity.x, velocity.y, velocity.z,
+        axis.x, axis.y, axis.z, position.x, position.y, position.z, velocity.x, velocity.y, velocity.z,
     );
 }
 
-fn wall(text: &mut String, name: &str, place: [f64; 3], normal: [i32; 3]) {
+fn wall(text: &mut String, name: &str, position: [f64; 3], normal: [i32; 3]) {
     let _ = write!(
         text,
-        "\n[[collider]]\nname = \"{name}\"\nshape = {{ type = \"plane\", normal = {normal:?} }}\nposition = {place:?}\nfriction = 0.4\n"
+        "\n[[collider]]\nname = \"{name}\"\nshape = {{ type = \"plane\", normal = {normal:?} }}\nposition = {position:?}\nfriction = 0.4\n"
     );
 }
 
-/// Balls and rings of 200 to 350 triangles each in layers above a box.
+/// Balls and rings of 200 to 350 triangles each, in layers above a box.
 fn pile_scene(count: u32, mode: &str, seed: u64) -> String {
     let mut random = Random::from_state(seed);
     let side = (f64::from(count) / 4.0).sqrt().round().max(2.0) as u32;
@@ -202,7 +202,7 @@ fn pile_scene(count: u32, mode: &str, seed: u64) -> String {
     for k in 0..count {
         let (i, j, layer) = (k % side, k / side % side, k / (side * side));
         let middle = |n: u32| (f64::from(n) + 0.5) * PITCH;
-        let place = Vec3::new(middle(i), middle(j), 0.06 + 0.11 * f64::from(layer));
+        let position = Vec3::new(middle(i), middle(j), 0.06 + 0.11 * f64::from(layer));
         let jitter = vector(&mut random, 0.004);
         let mesh = match k % 3 {
             0 => "{ from = \"sphere\", radius = \"4 cm\", cell = \"1.05 cm\" }",
@@ -210,7 +210,7 @@ fn pile_scene(count: u32, mode: &str, seed: u64) -> String {
             _ => "{ from = \"torus\", radius = \"3 cm\", tube = \"1.5 cm\", cell = \"1.0 cm\" }",
         };
         let young = random.between(20e3, 80e3);
-        body(&mut text, &format!("b{k}"), mesh, place + jitter, young, Vec3::zero(), &mut random);
+        body(&mut text, &format!("b{k}"), mesh, position + jitter, young, Vec3::zero(), &mut random);
     }
     let width = f64::from(side) * PITCH;
     wall(&mut text, "floor", [0.0; 3], [0, 0, 1]);
@@ -232,7 +232,7 @@ fn drop_scene(mode: &str, seed: u64) -> String {
     let count = 1 + (random.unit() * 4.0) as u32;
     let mut height = 0.0;
     for k in 0..count {
-        // A ball around every body of any kind; boxes turn about a corner.
+        // Radius of a ball around each body; boxes rotate about a corner.
         let (mesh, reach) = match (random.unit() * 5.0) as u32 {
             0 => ("{ from = \"sphere\", radius = \"4 cm\", cell = \"2.2 cm\" }", 0.045),
             1 => ("{ from = \"torus\", radius = \"4 cm\", tube = \"1 cm\", cell = \"1.3 cm\" }", 0.055),
@@ -241,11 +241,11 @@ fn drop_scene(mode: &str, seed: u64) -> String {
             _ => ("{ from = \"box\", size = [\"5 cm\", \"5 cm\", \"5 cm\"], cells = [3, 3, 3] }", 0.09),
         };
         height += reach + 0.005;
-        let place = Vec3::new(random.between(-0.02, 0.02), random.between(-0.02, 0.02), height);
+        let position = Vec3::new(random.between(-0.02, 0.02), random.between(-0.02, 0.02), height);
         height += reach;
         let young = 10f64.powf(random.between(4.0, 5.5));
         let velocity = Vec3::new(random.between(-0.5, 0.5), random.between(-0.5, 0.5), random.between(-5.0, 0.0));
-        body(&mut text, &format!("b{k}"), mesh, place, young, velocity, &mut random);
+        body(&mut text, &format!("b{k}"), mesh, position, young, velocity, &mut random);
     }
     wall(&mut text, "floor", [0.0; 3], [0, 0, 1]);
     text

@@ -1,4 +1,4 @@
-//! `sinew bench python`: what it costs to call Sinew from Python, beside the same work in Rust.
+//! `sinew bench python`: overhead of calls from Python relative to Rust.
 
 #![allow(non_snake_case)]
 
@@ -15,33 +15,34 @@ use sinew_math::parallel::in_pool;
 use sinew_run::compile::compile;
 use sinew_scene::Scene;
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, spread};
 
-/// Young's modulus [Pa] and Poisson's ratio of the flesh.
+/// Young's modulus \[Pa\] and Poisson's ratio of the flesh.
 const ELASTIC: (f64, f64) = (30e3, 0.45);
 
-/// Calls from Python beside the same work in Rust: steps of a simulation, and stresses of a million deformation gradients
+/// Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Deformation gradients
+    /// Number of deformation gradients
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     points: u32,
 
-    /// Number of measurements; the best is told
+    /// Number of measurements; reports the best
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Python that has the module `sinew`
+    /// Python with the module `sinew`
     #[arg(long, value_name = "PROGRAM", env = "SINEW_PYTHON", default_value = "python3")]
     python: String,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// Scenes to step: one cell, computed on the thread of the caller, and some thousands, computed in the pool. Steps per measurement behind them.
+/// Scenes: one cell, computed on the calling thread, and some thousand cells, computed in the thread pool; with the
+/// steps per measurement.
 const SCENES: [(&str, &str, &str, usize); 2] = [("small", "1 m", "1 m", 2000), ("large", "10 cm", "1 cm", 50)];
 
 fn scene_text(size: &str, cell: &str) -> String {
@@ -52,7 +53,7 @@ fn scene_text(size: &str, cell: &str) -> String {
     )
 }
 
-/// The gradients, the same in both languages: F = I + 0.2 sin(i) over all entries i.
+/// The deformation gradients, the same in both languages: F = I + 0.2 sin(i) over all entries i.
 fn gradients(count: usize) -> Vec<Mat3> {
     let entry =
         |point: usize, k: usize| f64::from(u8::from(k.is_multiple_of(4))) + 0.2 * ((9 * point + k) as f64).sin();
@@ -62,10 +63,10 @@ fn gradients(count: usize) -> Vec<Mat3> {
 }
 
 /// Measures both sides.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
-    talk.note("in Python …");
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
+    console.note("in Python …");
     let theirs = in_python(arguments)?;
-    talk.note("in Rust …");
+    console.note("in Rust …");
     let mut steps = Map::new();
     for (name, size, cell, count) in SCENES {
         let scene = Scene::from_str(&scene_text(size, cell), name, ".")?;
@@ -110,7 +111,8 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     }))
 }
 
-/// Wall-clock time of a frame, and what of it goes into handing it to the pool and back, which small models do without [s]; by repeat.
+/// Wall-clock time of a frame, and its part for entering and leaving the thread pool \[s\], by repeat. Small models do
+/// not use the pool.
 fn frame_times(simulation: &mut Simulation, count: usize, repeats: u16) -> Result<Vec<[f64; 2]>, Failure> {
     let failed = |error: sinew_fem::StepError| Failure::Other(error.to_string());
     let is_small = simulation.model().kinematics.point_count() < Simulation::POOLED_POINTS;
@@ -131,7 +133,7 @@ fn frame_times(simulation: &mut Simulation, count: usize, repeats: u16) -> Resul
         .collect()
 }
 
-/// Seconds of each question to a material, by repeat; into memory that is there, and into new memory.
+/// Seconds of each material function, by repeat; with existing and with new output arrays.
 fn material_times(count: usize, repeats: u16) -> Vec<(&'static str, Vec<f64>)> {
     let material = Response::new(MaterialSpec::with_young(Law::StableNeoHookean, ELASTIC.0, ELASTIC.1));
     let F = gradients(count);
@@ -143,7 +145,7 @@ fn material_times(count: usize, repeats: u16) -> Vec<(&'static str, Vec<f64>)> {
         ("stress_differential", Vec::new()),
         ("stress_new_array", Vec::new()),
     ];
-    // The first round touches the memory.
+    // The first round allocates the memory.
     for round in 0..=repeats {
         for (name, times) in &mut times {
             let start = Instant::now();
@@ -162,19 +164,17 @@ fn material_times(count: usize, repeats: u16) -> Vec<(&'static str, Vec<f64>)> {
     times
 }
 
-/// What Python measures, as JSON.
+/// The measurements in Python, as JSON.
 fn in_python(arguments: &Arguments) -> Result<Value, Failure> {
     let failed = |reason: String| {
-        Failure::Other(format!(
-            "{reason}\nhint: `pip install ./python` installs the module; --python names a Python that has it"
-        ))
+        Failure::Other(format!("{reason}\nhint: `pip install ./python` installs the module; --python selects a Python"))
     };
     let scenes: Map<String, Value> = SCENES
         .iter()
         .map(|(name, size, cell, count)| (name.to_string(), json!([scene_text(size, cell), count])))
         .collect();
     let (young, poisson) = ELASTIC;
-    let asked = json!({ "scenes": scenes, "points": arguments.points, "repeats": arguments.repeats, "young": young, "poisson": poisson });
+    let request = json!({ "scenes": scenes, "points": arguments.points, "repeats": arguments.repeats, "young": young, "poisson": poisson });
     let mut child = Command::new(&arguments.python)
         .args(["-c", SCRIPT])
         .stdin(Stdio::piped())
@@ -183,8 +183,8 @@ fn in_python(arguments: &Arguments) -> Result<Value, Failure> {
         .spawn()
         .map_err(|error| failed(format!("{} cannot be started: {error}", arguments.python)))?;
     if let Some(mut input) = child.stdin.take() {
-        // A script that does not listen tells why on its own.
-        let _ = input.write_all(asked.to_string().as_bytes());
+        // A script that exits early prints its own error.
+        let _ = input.write_all(request.to_string().as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
@@ -194,20 +194,20 @@ fn in_python(arguments: &Arguments) -> Result<Value, Failure> {
     serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }
 
-/// The same measurements as above; of steps, what a call takes beyond the frame itself.
+/// The same measurements in Python; for steps, the overhead of a call.
 const SCRIPT: &str = r#"
 import json, sys, time, platform
 import numpy as np
 import sinew
 
-asked = json.load(sys.stdin)
+request = json.load(sys.stdin)
 clock = time.perf_counter
 
 def overheads(text, count):
     simulation = sinew.Simulation(sinew.Scene(text))
     simulation.step()
     times = []
-    for _ in range(asked["repeats"]):
+    for _ in range(request["repeats"]):
         start, solver = clock(), 0.0
         for _ in range(count):
             solver += simulation.step().frame_seconds
@@ -215,8 +215,8 @@ def overheads(text, count):
     return times
 
 def questions():
-    material = sinew.Material("stable_neo_hookean", young=asked["young"], poisson=asked["poisson"])
-    count = asked["points"]
+    material = sinew.Material("stable_neo_hookean", young=request["young"], poisson=request["poisson"])
+    count = request["points"]
     F = np.tile(np.eye(3), (count, 1, 1)) + 0.2 * np.sin(np.arange(9.0 * count)).reshape(count, 3, 3)
     psi, P = np.zeros(count), np.zeros_like(F)
     ways = {
@@ -226,7 +226,7 @@ def questions():
         "stress_new_array": lambda: material.stress(F),
     }
     times = {name: [] for name in ways}
-    for round in range(asked["repeats"] + 1):
+    for round in range(request["repeats"] + 1):
         for name, ask in ways.items():
             start = clock()
             ask()
@@ -235,14 +235,14 @@ def questions():
                 times[name].append(seconds)
     return times
 
-steps = {name: overheads(text, count) for name, (text, count) in asked["scenes"].items()}
+steps = {name: overheads(text, count) for name, (text, count) in request["scenes"].items()}
 print(json.dumps({"steps": steps, "materials": questions(), "python": platform.python_version()}))
 "#;
 
 fn numbers(value: &Value) -> Result<Vec<f64>, Failure> {
     let numbers: Vec<f64> = value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
     match numbers.is_empty() {
-        true => Err(Failure::Other("Python told no times".into())),
+        true => Err(Failure::Other("Python reported no times".into())),
         false => Ok(numbers),
     }
 }

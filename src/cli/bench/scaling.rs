@@ -1,4 +1,4 @@
-//! `sinew bench scaling`: how time and memory grow from five thousand tetrahedra to a million.
+//! `sinew bench scaling`: growth of time and memory from five thousand to a million tetrahedra.
 
 use std::time::Instant;
 
@@ -6,28 +6,28 @@ use serde_json::{Value, json};
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::{Failure, beam};
 
 /// Cells across the beam of each size: 24 n³ tetrahedra.
 const ACROSS: [usize; 6] = [6, 9, 13, 20, 28, 35];
-/// Frames of each run; the first pays for memory that is touched for the first time and is not counted.
+/// Frames of each run. The first allocates memory and does not count.
 const FRAMES: usize = 4;
 
-/// The beam in sizes from 5,184 to 1,029,000 tetrahedra, quasistatic and dynamic
+/// The beam with 5,184 to 1,029,000 tetrahedra, quasistatic and dynamic
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Largest number of tetrahedra
+    /// Maximum number of tetrahedra
     #[arg(long, value_name = "N", default_value_t = 1_100_000)]
     most: usize,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
 /// Runs all sizes in both regimes.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let mut results = Vec::new();
     let mut exponents = serde_json::Map::new();
     let mut most_bytes = 0.0f64;
@@ -37,7 +37,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
             let overrides = [
                 Override::new("body.beam.mesh.cells", &format!("[{}, {n}, {n}]", 4 * n)),
                 Override::new("solver.type", &format!("\"{regime}\"")),
-                // Weight grows with the frames, so that every frame of quasistatics has work.
+                // The weight grows, so that every quasistatic frame needs work.
                 Override::new("control", "{ \"gravity.z\" = [[\"0 s\", 0], [\"0.1 s\", -9.81]] }"),
             ];
             let scene = Scene::from_text(beam::SCENE, "beam.toml", "", &overrides)?;
@@ -62,7 +62,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
             most_bytes = most_bytes.max(resident_bytes().unwrap_or(0) as f64);
             let per_frame = seconds / (FRAMES - 1) as f64;
             points.push((cells as f64, per_frame));
-            talk.note(&format!("{regime}, {cells} cells: {per_frame:.4} s per frame"));
+            console.note(&format!("{regime}, {cells} cells: {per_frame:.4} s per frame"));
             results.push(json!({
                 "regime": regime,
                 "tets": cells,
@@ -92,7 +92,7 @@ fn exponent(points: &[(f64, f64)]) -> f64 {
     xy / xx
 }
 
-/// Memory of this process in use, where the system tells.
+/// Memory of this process, if the system reports it.
 fn resident_bytes() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! `sinew bench scramble`: a figure of many cells comes back from total scramble.
+//! `sinew bench scramble`: a figure of many cells recovers from a scrambled shape.
 
 use std::time::Instant;
 
@@ -6,28 +6,29 @@ use serde_json::{Value, json};
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
-use super::super::talk::Talk;
+use super::super::console::Console;
 use super::Failure;
 
-/// The figure held at hands and feet; the validation scene with the same starts.
+/// The figure with pinned hands and feet: the validation scene with the same initial shapes.
 const SCENE: &str = include_str!("../../../scenes/validation/scramble.toml");
 
-/// A scrambled figure finds its rest shape: random in its box and in one ten times larger, a point, a plane, mirrored
+/// A scrambled figure recovers its rest shape: random in its box and in one ten times larger, a point, a plane,
+/// mirrored
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Cells over the height of the figure: 48 make 20,000 tetrahedra, 150 make 384,000
+    /// Cells along the height of the figure; 48 give 20,000 tetrahedra, 150 give 384,000
     #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u32).range(24..=400))]
     cells: u32,
 
-    /// Starts Newton's method at the scramble itself, instead of the shape that the pins ask for
+    /// Starts Newton's method from the scrambled shape instead of the harmonic guess
     #[arg(long)]
     plain: bool,
 
-    /// Seed of the random places
+    /// Seed of the random positions
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u32,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 
@@ -36,8 +37,8 @@ pub struct Arguments {
     overrides: Vec<String>,
 }
 
-/// Runs all starts.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs all initial shapes.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let seed = arguments.seed;
     let starts = [
         ("random", format!("{{ shape = \"random\", seed = {seed} }}")),
@@ -75,7 +76,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
                 worst_error = worst_error.max(error);
                 worst_pace = worst_pace.max(pace);
                 inverted = inverted.max(bad);
-                talk.note(&format!(
+                console.note(&format!(
                     "{name}: {} Newton iterations, error {error:.1e}, {seconds:.2} s",
                     report.newton_iterations
                 ));
@@ -90,7 +91,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
             }
             Err(error) => {
                 failures += 1;
-                talk.note(&format!("{name}: {error}"));
+                console.note(&format!("{name}: {error}"));
                 json!({ "start": name, "failure": error.to_string(), "seconds": seconds })
             }
         };

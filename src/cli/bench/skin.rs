@@ -1,4 +1,4 @@
-//! `sinew bench skin`: characters of the size of films, in motion and in contact with themselves (MCA X1 to X3).
+//! `sinew bench skin`: film-size characters in motion and self-contact (MCA X1 to X3).
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -16,41 +16,41 @@ use sinew_rig::{Flesh, FleshParams, Rig};
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
+use super::super::console::{Console, message};
 use super::super::skin::GAP_IN_CELLS;
-use super::super::talk::{Talk, complain};
 use super::{Failure, spread};
 
 const FRAME_RATE: f64 = 24.0;
-/// Frames from rest to the beginning; they are not timed, and nothing moves in them.
+/// Frames from rest to the start of the motion, at rest and not timed.
 const PREROLL: usize = 2;
 const POISSON: f64 = 0.45;
-/// Of the solver: the largest force on a node, over that of bones that have moved.
+/// Tolerance of the solver: the largest force on a node, relative to the force of moved bones.
 const TOLERANCE: f64 = 1e-3;
-/// Edge of the skin's triangles over that of the cells of the paper. Coarser cells have the same skin.
+/// Edge of the skin triangles relative to the cells of the paper. Coarser cells have the same skin.
 const SKIN_EDGE: f64 = 1.05;
-/// Contacts of a frame that belongs to the phase of contact.
+/// Minimum number of contacts of a frame in the contact phase.
 const MANY_CONTACTS: usize = 500;
 
-/// A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound
+/// A moving character in self-contact: seconds per frame and quality of the result
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Who: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings
+    /// Character: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings
     #[arg(long, value_name = "NAME", default_value = "arm", value_parser = ["torso", "hand", "arm"])]
     scene: String,
 
-    /// Cells of the lattice, about; as many as the paper has when left out
+    /// Approximate number of lattice cells [default: as in the paper]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cells: Option<u32>,
 
-    /// Frames
+    /// Number of frames
     #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u16).range(2..=240))]
     frames: u16,
 
-    /// Number of runs; the best is told. Only the first is looked at closely, since all are the same
+    /// Number of runs; reports the best. Checks the quality in the first run only: all runs have the same result
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 
@@ -59,7 +59,7 @@ pub struct Arguments {
     overrides: Vec<String>,
 }
 
-/// Animation, joints whose bones hold flesh exactly, and cells of the paper.
+/// Animation, joints with rigid attachment, and number of cells in the paper.
 fn setting(character: Character) -> (&'static str, &'static [&'static str], usize) {
     match character {
         Character::Torso => ("rock", &["hips", "spine", "chest", "neck", "head"], 106_567),
@@ -84,8 +84,8 @@ struct Measured {
     embedding: Duration,
 }
 
-/// Runs it.
-pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+/// Runs the benchmark.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let character = Character::from_name(&arguments.scene).unwrap_or_default();
     let (animation, hard, usual_cells) = setting(character);
     let problem = |error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", character.name()));
@@ -95,7 +95,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         |edge: f64| CharacterParams { edge, frame_rate: FRAME_RATE, seconds, ..CharacterParams::of(character) };
     let coarse = generate(&params(character.usual_edge())).map_err(|error| problem(&error))?;
     let flesh = Flesh::new(&coarse, &FleshParams::default()).map_err(|error| problem(&error))?;
-    // Cut cells count whole: there are more of them than the volume says.
+    // Cut cells count fully: there are more cells than the volume suggests.
     let wanted = arguments.cells.map_or(usual_cells as f64, f64::from);
     let cell_of = |wanted: f64| cell_for(wanted, flesh.surface.volume().abs(), flesh.surface.area());
     let cell = cell_of(wanted);
@@ -128,33 +128,33 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
                 seen.look(model, state, &regions, cell);
             }
         };
-        let run = run(&mut simulation, frames, talk, look).map_err(|error| problem(&error))?;
-        talk.note(&format!("run {number} of {}: {:.4} s per frame", arguments.repeats, run.mean()));
+        let run = run(&mut simulation, frames, console, look).map_err(|error| problem(&error))?;
+        console.note(&format!("run {number} of {}: {:.4} s per frame", arguments.repeats, run.mean()));
         let end = &simulation.state().positions;
         if is_first {
             first_end.clone_from(end);
         } else if *end != first_end {
-            return Err(problem(&"a repeat ended elsewhere than the first run"));
+            return Err(problem(&"a repeat has another result than the first run"));
         }
         seconds_per_frame.push(run.mean());
         if best.as_ref().is_none_or(|best| run.mean() < best.mean()) {
             best = Some(run);
         }
     }
-    let Some(best) = best else { return Err(Failure::Other("no run was made".into())) };
+    let Some(best) = best else { return Err(Failure::Other("no run was completed".into())) };
     let degrees = least_turn(&rig, animation, frames);
-    let mut told = best.tell(&seen, simulation.model(), character, cell, degrees, hard, &regions);
-    told["repeats"] = arguments.repeats.into();
-    told["seconds_per_frame_spread"] = spread(&seconds_per_frame).into();
-    told["seconds_per_frame_all"] = seconds_per_frame.into();
-    Ok(told)
+    let mut result = best.to_json(&seen, simulation.model(), character, cell, degrees, hard, &regions);
+    result["repeats"] = arguments.repeats.into();
+    result["seconds_per_frame_spread"] = spread(&seconds_per_frame).into();
+    result["seconds_per_frame_all"] = seconds_per_frame.into();
+    Ok(result)
 }
 
-/// Goes through the frames; only these are timed, and each is looked at.
+/// Steps and times the frames, and checks each.
 fn run(
     simulation: &mut Simulation,
     frames: usize,
-    talk: Talk,
+    console: Console,
     mut look: impl FnMut(&Model, &State),
 ) -> Result<Measured, StepError> {
     let mut measured = Measured::default();
@@ -175,7 +175,7 @@ fn run(
         }
         if talk.details {
             complain(&format!(
-                "frame {} of {frames}: {taken:.3} s, {} Newton, {} local_solves, {} linear, {} contacts, residual {:.1e}",
+                "frame {} of {frames}: {taken:.3} s, {} Newton, {} local solves, {} linear, {} contacts, residual {:.1e}",
                 frame + 1 - PREROLL,
                 report.newton_iterations,
                 report.local_solves,
@@ -199,7 +199,7 @@ fn run(
     Ok(measured)
 }
 
-/// What the frames are like.
+/// Quality of the frames.
 #[derive(Default)]
 struct Seen {
     penetration: f64,
@@ -209,7 +209,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Looks at the state of a frame, by other means than those that made it.
+    /// Checks the state of a frame, independently of the solver.
     fn look(&mut self, model: &Model, state: &State, regions: &[Region], cell: f64) {
         let check = SurfaceCheck::of(model, state);
         self.penetration = self.penetration.max(check.penetration / cell);
@@ -237,7 +237,7 @@ impl Measured {
         self.seconds.iter().sum::<f64>() / self.seconds.len().max(1) as f64
     }
 
-    fn tell(
+    fn to_json(
         &self,
         seen: &Seen,
         model: &Model,
@@ -257,7 +257,7 @@ impl Measured {
         json!({
             "scene": character.name(),
             "cells": model.lattices[0].cell_count(),
-            "cell_millimetres": 1e3 * cell,
+            "cell_millimeters": 1e3 * cell,
             "skin_vertices": model.bodies[0].surface.vertex_count(),
             "poisson": POISSON,
             "tolerance": TOLERANCE,
@@ -298,7 +298,7 @@ impl Measured {
     }
 }
 
-/// Edge of cells such that about `wanted` of them cover a body: its inside, and half a layer besides on its surface.
+/// Cell edge for about `wanted` cells: the inside of the body and half a layer on its surface.
 fn cell_for(wanted: f64, volume: f64, area: f64) -> f64 {
     let mut cell = (volume / wanted).cbrt();
     for _ in 0..50 {
@@ -333,7 +333,7 @@ fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], c
     text
 }
 
-/// Least turn of the joint that turns most, from frame to frame [degrees].
+/// Minimum over all frames of the largest joint rotation per frame \[degrees\].
 fn least_turn(rig: &Rig, animation: &str, frames: usize) -> f64 {
     let Ok(animation) = rig.animation(Some(animation)) else { return 0.0 };
     let poses: Vec<_> = (0..=frames).map(|frame| rig.pose(animation, frame as f64 / FRAME_RATE)).collect();

@@ -1,4 +1,5 @@
-//! `sinew bench solvers`: one linear system on a lattice, by multigrid and by everything else; and one quasistatic step on a lattice and on tetrahedra.
+//! `sinew bench solvers`: one linear system on a lattice by multigrid and other methods, and one quasistatic step on a
+//! lattice and on tetrahedra.
 
 mod incomplete;
 
@@ -23,31 +24,31 @@ use super::super::call;
 use super::Failure;
 use incomplete::IncompleteFactor;
 
-/// Defect to reach, over that of the start.
+/// Relative residual to reach.
 const TOLERANCE: f64 = 1e-6;
-/// Most iterations of conjugate gradients.
+/// Maximum number of conjugate gradient iterations.
 const MAX_ITERATIONS: usize = 5000;
-/// A method stops when it needs more memory [bytes], or more time.
+/// Limits of memory \[bytes\] and time of a method.
 const MAX_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
 const MAX_TIME: Duration = Duration::from_secs(600);
 
-/// Linear solvers on one lattice: time and memory of multigrid and of the others, and of a whole step beside tetrahedra
+/// Linear solvers on one lattice: time and memory of multigrid and other methods, and of a step on tetrahedra
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Cells along the edges of the cubes
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [22, 46], value_parser = clap::value_parser!(u16).range(2..=200))]
     sizes: Vec<u16>,
 
-    /// Measures this method only, in this process
+    /// Measures only this method, in this process
     #[arg(long, value_enum)]
     method: Option<Way>,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
-/// What is measured.
+/// The measured methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Way {
     /// Conjugate gradients with a V-cycle
@@ -68,7 +69,7 @@ const WAYS: [Way; 6] =
     [Way::MultigridCg, Way::JacobiCg, Way::BlockIcCg, Way::Cholesky, Way::StepOnLattice, Way::StepOnTets];
 
 impl Way {
-    /// As an option, and as a key.
+    /// The name as an option, and as a key.
     fn names(self) -> (String, String) {
         let option =
             clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().into());
@@ -77,7 +78,7 @@ impl Way {
     }
 }
 
-/// Measures all sizes and methods, each in a process of its own: its time can be limited, and its memory is its own.
+/// Measures all sizes and methods, each in its own process, to limit its time and measure its memory.
 pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
     if let Some(way) = arguments.method {
         let size = arguments.sizes.first().map_or(22, |&size| usize::from(size));
@@ -112,7 +113,7 @@ pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
     }))
 }
 
-/// Starts this program for one method; tells what it tells, or that it was stopped.
+/// Starts this program for one method; returns its result, or that it was stopped.
 fn in_process(way: Way, size: u16) -> Result<Value, String> {
     let mut command = call::program()?;
     let threads = rayon::current_num_threads().to_string();
@@ -124,13 +125,13 @@ fn in_process(way: Way, size: u16) -> Result<Value, String> {
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         let is_interrupted = Interrupt::ambient().is_wanted();
         if is_late() || is_interrupted {
-            // It may have ended just now; either way nothing more is wanted of it.
+            // The process may have ended just now; ignore the error.
             let _ = child.kill();
             let _ = child.wait();
             if is_interrupted {
                 return Err("interrupted".into());
             }
-            return Ok(json!({ "stopped": format!("not done in {} s", MAX_TIME.as_secs()) }));
+            return Ok(json!({ "stopped": format!("exceeds {} s", MAX_TIME.as_secs()) }));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -139,7 +140,7 @@ fn in_process(way: Way, size: u16) -> Result<Value, String> {
     Ok(serde_json::from_str(&text).unwrap_or_else(|_| json!({ "stopped": format!("{}", output.status) })))
 }
 
-/// One method: its time and iterations, and the most memory that the process had.
+/// One method: its time, iterations and peak memory.
 fn run(way: Way, size: usize) -> Result<Value, String> {
     let mut found = match way {
         Way::StepOnLattice => step(&lattice_model(size)?)?,
@@ -160,14 +161,14 @@ fn run(way: Way, size: usize) -> Result<Value, String> {
     Ok(found)
 }
 
-/// The most memory that this process had [bytes], where the system tells it in a file.
+/// Peak memory of this process \[bytes\], if the system reports it.
 fn peak_bytes() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
     Some(1024.0 * line.split_whitespace().nth(1)?.parse::<f64>().ok()?)
 }
 
-/// p of t = c nᵖ, by least squares of the logarithms.
+/// Exponent p of t = c nᵖ, by least squares of the logarithms.
 fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let points: Vec<(f64, f64)> = points.iter().map(|&(n, t)| (n.ln(), t.ln())).filter(|p| p.1.is_finite()).collect();
     let count = points.len() as f64;
@@ -177,7 +178,7 @@ fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>() / spread)
 }
 
-/// A cube whose ends along x are held, one of them moved by half its length: the first Newton step from rest.
+/// A cube with pinned ends along x, one of them moved by half its length: the first Newton step from rest.
 struct Problem {
     lattice: HexLattice,
     lame: [f64; 2],
@@ -211,18 +212,18 @@ impl Problem {
         let mut x = vec![Vec3::zero(); self.b.len()];
         let report = system.solve(method, &self.b, &mut x, TOLERANCE, MAX_ITERATIONS);
         if report.reduction() > TOLERANCE {
-            return Err(format!("defect of {:.1e} after {} iterations", report.reduction(), report.iterations));
+            return Err(format!("relative residual {:.1e} after {} iterations", report.reduction(), report.iterations));
         }
         Ok(report.iterations)
     }
 
-    /// The matrix with prescribed rows and columns taken out.
+    /// The matrix without the prescribed rows and columns.
     fn assembled(&self) -> Result<BlockCsr<f64>, String> {
         let cells: Vec<[u32; 8]> = self.lattice.cells.iter().map(|cell| cell.nodes).collect();
-        // Of 27 blocks per node, each of 72 bytes.
+        // 27 blocks per node, of 72 bytes each.
         let needed = 27.0 * 76.0 * self.b.len() as f64;
         if needed > MAX_BYTES {
-            return Err(format!("its matrix would take {:.0} GiB", needed / (1u64 << 30) as f64));
+            return Err(format!("the matrix would take {:.0} GiB", needed / (1u64 << 30) as f64));
         }
         let pattern = BlockPattern::from_elements(self.b.len(), &cells).map_err(|error| error.to_string())?;
         let mut matrix = BlockCsr::zeros(Arc::new(pattern));
@@ -243,7 +244,7 @@ impl Problem {
         Ok(matrix)
     }
 
-    /// Stiffness of one cell at rest: products of a lattice of one cell.
+    /// Stiffness of one cell at rest, from products with a lattice of one cell.
     fn cell_blocks(&self) -> Result<[[Mat3; 8]; 8], String> {
         let cell = HexLattice::dense(Vec3::zero(), self.lattice.cell, [1; 3]).map_err(|error| error.to_string())?;
         let system = Multigrid::new(&cell, &[self.lame], &[[false; 3]; 8], MultigridParams::default());
@@ -275,7 +276,7 @@ impl Problem {
         let symbolic = SymbolicCholesky::new(matrix.pattern()).map_err(|error| error.to_string())?;
         let bytes = 8.0 * symbolic.factor_entry_count() as f64;
         if bytes > MAX_BYTES {
-            return Err(format!("its factor would take {:.0} GiB", bytes / (1u64 << 30) as f64));
+            return Err(format!("the factor would take {:.0} GiB", bytes / (1u64 << 30) as f64));
         }
         let mut factor = symbolic.factor(&matrix).map_err(|error| error.to_string())?;
         let mut x = self.b.clone();
@@ -324,7 +325,7 @@ fn tet_model(size: usize) -> Result<Model, String> {
     model(box_tets(Vec3::splat(1.0), [size; 3], TetPattern::Kuhn).map_err(|error| error.to_string())?, None)
 }
 
-/// One quasistatic step: stretched by half.
+/// One quasistatic step: a stretch by half.
 fn step(model: &Model) -> Result<Value, String> {
     let (mut state, mut control) = (model.initial_state(), model.initial_control());
     control.set_by_name("cube.pin.right.translation.x", 0.5).map_err(|error| error.to_string())?;

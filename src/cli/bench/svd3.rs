@@ -1,4 +1,4 @@
-//! `sinew bench svd3`: batched decompositions on one core, their errors, and nalgebra beside them.
+//! `sinew bench svd3`: batched decompositions on one core, their errors, and a comparison with nalgebra.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,21 +10,21 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::spread;
 
-/// Blocks per pass: input and output (2 MB) stay near the core, as they do in an assembly loop.
+/// Blocks per pass: input and output (2 MB) stay in cache, as in an assembly loop.
 const BLOCKS: usize = 1024;
-/// Shortest time of one measurement; shorter ones measure the clock.
+/// Minimum time of a measurement; shorter ones measure the clock.
 const MEASUREMENT: Duration = Duration::from_millis(300);
-/// Matrices for nalgebra, which is an order of magnitude slower.
+/// Number of matrices for nalgebra, which is ten times slower.
 const OPPONENT: usize = 16 * 1024;
 
 /// Singular value decompositions of 3×3 matrices, single precision, one core
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Number of measurements; the best is told
+    /// Number of measurements; reports the best
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
@@ -36,12 +36,12 @@ pub fn measure(arguments: &Arguments) -> Value {
     let count = (BLOCKS * F32_LANES) as f64;
     let mut ours = Vec::new();
     let mut theirs = Vec::new();
-    // In turns, so that both meet the same weather on this machine.
+    // Alternate, so that other programs affect both equally.
     for _ in 0..arguments.repeats {
         ours.push(count / seconds_per_call(|| svd3_batch(black_box(&input), black_box(&mut output))) / 1e6);
         theirs.push(OPPONENT as f64 / seconds_per_call(|| decompose_with_nalgebra(&input)) / 1e6);
     }
-    // Of what was timed.
+    // Errors of the timed results.
     let errors = worst_errors(&input, &output);
     let best = |speeds: &[f64]| speeds.iter().copied().fold(0.0, f64::max);
     json!({
@@ -90,10 +90,11 @@ fn decompose_with_nalgebra(input: &[Mat3Block]) {
     }
 }
 
-/// Largest ‖UΣVᵀ − F‖/‖F‖, and largest of ‖UᵀU − I‖, ‖VᵀV − I‖, |det U − 1|, |det V − 1|; evaluated in double precision.
+/// Largest ‖UΣVᵀ − F‖/‖F‖, and largest of ‖UᵀU − I‖, ‖VᵀV − I‖, |det U − 1|, |det V − 1|; evaluated in double
+/// precision.
 fn worst_errors(input: &[Mat3Block], output: &[Svd3Block]) -> (f64, f64) {
     let (mut reconstruction, mut orthogonality) = (0.0f64, 0.0f64);
-    // `max` would drop a NaN; a NaN here is the worst of all errors.
+    // `max` would drop a NaN, which is the worst error.
     let worse = |a: f64, b: f64| if b.is_nan() { f64::INFINITY } else { a.max(b) };
     for (block, svds) in input.iter().zip(output) {
         for lane in 0..F32_LANES {
@@ -112,7 +113,7 @@ fn worst_errors(input: &[Mat3Block], output: &[Svd3Block]) -> (f64, f64) {
     (reconstruction, orthogonality)
 }
 
-/// Matrices of the four kinds that break decompositions, in turns: random, singular, inverted, nearly equal singular values.
+/// Matrices of four difficult kinds, alternating: random, singular, inverted, nearly equal singular values.
 fn blocks(count: usize) -> Vec<Mat3Block> {
     let mut random = Random(0x5EED);
     let mut blocks = vec![Mat3Block::default(); count];
@@ -137,7 +138,7 @@ fn blocks(count: usize) -> Vec<Mat3Block> {
     blocks
 }
 
-/// SplitMix64: small, good enough, and the same numbers everywhere.
+/// SplitMix64: small, and the same numbers everywhere.
 struct Random(u64);
 
 impl Random {

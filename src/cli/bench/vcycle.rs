@@ -1,4 +1,5 @@
-//! `sinew bench vcycle`: the V-cycle of a lattice beside the bandwidth of memory, and how fast it converges (MCA X7, X8).
+//! `sinew bench vcycle`: time of the V-cycle of a lattice relative to memory bandwidth, and its convergence (MCA X7,
+//! X8).
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,23 +14,23 @@ use sinew_math::{LaneScalar, Scalar, Vec3};
 
 use super::{Failure, spread};
 
-/// Sweeps before and after each visit of the coarser level, as in the paper.
+/// Smoothing sweeps before and after the coarse correction, as in the paper.
 const SWEEPS: usize = 10;
-/// Numbers per array of the triad: three arrays of f32 make 24 MB.
+/// Numbers per array of the triad; three arrays of f32 take 24 MB.
 const TRIAD: usize = 2 << 20;
-/// Numbers that a thread works on at a time.
+/// Numbers per block of parallel work.
 const TRIAD_PIECE: usize = 1 << 14;
 /// Cycles of a measurement.
 const TIMED_CYCLES: usize = 10;
-/// Cycles whose defects are told, and the first and last that the factor is a mean over.
+/// Number of reported residuals, and the first and last cycle of the mean factor.
 const CYCLES: usize = 8;
 const FACTOR: std::ops::Range<usize> = 2..6;
-/// Most iterations of a curve.
+/// Maximum number of iterations of a curve.
 const CURVE: usize = 200;
-/// Most iterations until the defect is a ten-thousandth.
+/// Maximum number of iterations to reduce the residual to a ten-thousandth.
 const MAX_ITERATIONS: usize = 2000;
 
-/// The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges
+/// V-cycle of a lattice: its time relative to memory bandwidth, and its convergence
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Cells along the edge of the cube
@@ -40,15 +41,15 @@ pub struct Arguments {
     #[arg(long, value_name = "NU", default_value_t = 0.3, allow_negative_numbers = true, value_parser = poisson)]
     poisson: f64,
 
-    /// Number of measurements; the best is told
+    /// Number of measurements; reports the best
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Tells besides how the defect falls from iteration to iteration, of a cube and of a bent arm with a thin bone, by four methods
+    /// Also reports the residual per iteration of four methods, for a cube and for a bent arm with a thin bone
     #[arg(long)]
     curves: bool,
 
-    /// Prints one JSON object
+    /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
@@ -84,7 +85,7 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
         (five_sweeps, Method::JacobiCg),
     ];
     let mut operators = Vec::new();
-    // In turns, so that all meet the same weather on this machine; and with what is not timed in between, so that it is the weather of seconds.
+    // Alternate, with untimed work in between, so that other programs affect all equally.
     for turn in 0..usize::from(arguments.repeats).max(methods.len()) {
         if turn < arguments.repeats.into() {
             cycles.push(seconds_per_cycle(&mut dense));
@@ -102,7 +103,7 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
     let bandwidth = bandwidths.iter().copied().fold(0.0, f64::max);
     let cells: usize = dense.cell_counts().iter().sum();
     let capsule_cells: usize = sparse.cell_counts().iter().sum();
-    // Sweeps before and after, and the defect.
+    // Sweeps before and after, and the residual.
     let sweeps = (2 * dense.fine_sweeps() + 1) as f64;
     let per_cell = seconds * 1e9 / (sweeps * cells as f64);
     let capsule_per_cell = least(&capsules) * 1e9 / (sweeps * capsule_cells as f64);
@@ -163,13 +164,13 @@ fn is_in_capsule(place: [usize; 3], n: usize) -> bool {
     (p - Vec3::new(nearest, nearest, nearest)).norm() < radius
 }
 
-/// A body whose ends along x are held, one of them moved by half its length: the first Newton step from rest.
+/// A body with pinned ends along x, one of them moved by half its length: the first Newton step from rest.
 struct Problem {
     lattice: HexLattice,
     lame: Vec<[f64; 2]>,
     fixed: Vec<[bool; 3]>,
     moved: Vec<Vec3>,
-    /// Displacements of the tangent; at rest if none.
+    /// Displacements for the tangent; none at rest.
     bent: Option<Vec<Vec3>>,
 }
 
@@ -193,7 +194,8 @@ impl Problem {
         Ok(system)
     }
 
-    /// A round arm, four times as long as n / 4 cells wide, that bends by 69 degrees about a bone one cell across, which does not move; a force at its end.
+    /// A round arm of n cells length and n / 4 cells width, bent by 69 degrees about a fixed bone one cell wide, with a
+    /// force at its end.
     fn arm(n: usize, poisson: f64) -> Self {
         let (width, h) = ((n / 4) | 1, 1.0 / n as f64);
         let mut lattice = HexLattice::dense(Vec3::zero(), h, [n, width, width]).expect("the size has been checked");
@@ -218,7 +220,7 @@ impl Problem {
         arm
     }
 
-    /// Defects over the first one after each iteration, to a hundred-millionth or for two hundred iterations.
+    /// Relative residual after each iteration, down to 1e-8 or for two hundred iterations.
     fn curves(&self) -> Result<Value, CholeskyError> {
         let mut curves = json!({});
         let methods = [
@@ -243,7 +245,7 @@ impl Problem {
         b.iter().zip(&self.fixed).map(|(&b, fixed)| free(fixed, b)).collect()
     }
 
-    /// Geometric mean of how much cycles 3 to 6 leave of the defect.
+    /// Geometric mean of the residual reduction in cycles 3 to 6.
     fn factor(&self, params: MultigridParams) -> Result<f64, CholeskyError> {
         let mut system = self.system(params)?;
         let b = self.right_side(&mut system);
@@ -252,7 +254,7 @@ impl Problem {
         Ok((defects[last] / defects[FACTOR.start]).powf(1.0 / (last - FACTOR.start) as f64))
     }
 
-    /// Products with the matrix until the defect is a ten-thousandth.
+    /// Matrix products until the residual is a ten-thousandth.
     fn operators(&self, params: MultigridParams, method: Method) -> Result<usize, CholeskyError> {
         let mut system = self.system(params)?;
         let b = self.right_side(&mut system);
@@ -264,7 +266,7 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Time of a cycle: the best of some after one that warms up, as of the triad.
+/// Time of a cycle: the best of some, after a warm-up, as for the triad.
 fn seconds_per_cycle(system: &mut Multigrid) -> f64 {
     system.cycle();
     let timed = |_| {
@@ -275,7 +277,7 @@ fn seconds_per_cycle(system: &mut Multigrid) -> f64 {
     (0..TIMED_CYCLES).map(timed).fold(f64::INFINITY, f64::min)
 }
 
-/// a = b + s c, the usual measure of bandwidth.
+/// a = b + s c, the common measure of bandwidth.
 struct Triad {
     a: Vec<f32>,
     b: Vec<f32>,
@@ -287,7 +289,7 @@ impl Triad {
         Self { a: vec![0.0; TRIAD], b: vec![1.0; TRIAD], c: vec![2.0; TRIAD] }
     }
 
-    /// Best of some passes.
+    /// The best of some passes.
     fn bytes_per_second(&mut self) -> f64 {
         let mut best = f64::INFINITY;
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! `sinew mesh check`: everything that is wrong with mesh files, at once.
+//! `sinew mesh check`: reports all problems of meshes.
 
 use std::path::{Path, PathBuf};
 
@@ -8,28 +8,28 @@ use sinew_math::Vec3;
 use sinew_record::still::MeshPicture;
 use sinew_scene::inspect::{Diagnosis, Problem, Purpose, Severity, diagnose};
 
-use super::super::talk::{self, Talk};
+use super::super::console::{self, Console};
 use super::super::{Failure, Status};
-use super::{check_picture, draw, load, place};
+use super::{check_picture, draw, load, point_text};
 
-/// Tells everything that is wrong with mesh files at once; status 1 if they cannot be simulated
+/// Reports all problems of meshes; the exit status is 1 if one cannot be simulated
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Mesh files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Draws the mesh with what is wrong in red
+    /// Draws the mesh with its problems in red
     #[arg(long, value_name = "FILE.png")]
     pub picture: Option<PathBuf>,
 
-    /// Prints JSON instead: one object, or a list for several files
+    /// Prints one JSON object, or a list for several files
     #[arg(long)]
     pub json: bool,
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     check_picture(&arguments.files, arguments.picture.as_ref(), &[])?;
     let (mut all, mut unreadable, mut unusable) = (Vec::new(), 0, 0);
     for path in &arguments.files {
@@ -37,7 +37,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             Ok(data) => data,
             Err(failure) => {
                 unreadable += 1;
-                talk::complain(&failure.to_string());
+                console::message(&failure.to_string());
                 continue;
             }
         };
@@ -46,24 +46,24 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         if arguments.json {
             all.push(to_json(path, &diagnosis));
         } else {
-            talk::print(&to_text(path, &data, &diagnosis))?;
+            console::print(&to_text(path, &data, &diagnosis))?;
         }
         if let Some(picture) = &arguments.picture {
-            show(picture, path, &data, &diagnosis, talk)?;
+            show(picture, path, &data, &diagnosis, console)?;
         }
     }
     if arguments.json && !all.is_empty() {
         let value = if arguments.files.len() == 1 { all.remove(0) } else { Value::Array(all) };
-        talk::print(&format!("{value:#}\n"))?;
+        console::print(&format!("{value:#}\n"))?;
     }
     match (unreadable, unusable) {
         (0, 0) => Ok(Status::Done),
         (0, _) => Ok(Status::Unexpected),
-        _ => Err(Failure::Told),
+        _ => Err(Failure::Reported),
     }
 }
 
-/// What the mesh is for, as the end of "can be …".
+/// Use of the mesh, to complete "can be …".
 fn purpose(diagnosis: &Diagnosis) -> &'static str {
     match diagnosis.purpose {
         Purpose::Simulate => "simulated",
@@ -76,7 +76,7 @@ fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Fatal => "FATAL",
         Severity::Suspect => "suspect",
-        Severity::Mended => "mended",
+        Severity::Mended => "repaired",
     }
 }
 
@@ -103,9 +103,9 @@ fn to_text(path: &Path, data: &MeshData, diagnosis: &Diagnosis) -> String {
         text += &format!("  {:<8} {}{count}\n", word(problem.severity), problem.what);
         for spot in &problem.spots {
             let detail = if spot.detail.is_empty() { String::new() } else { format!(": {}", spot.detail) };
-            text += &format!("             {} at {}{detail}\n", spot.name, place(spot.at));
+            text += &format!("             {} at {}{detail}\n", spot.name, point_text(spot.at));
         }
-        // Said once for several problems that are mended alike.
+        // Print a hint once for problems with the same remedy.
         if !problem.hint.is_empty() && next.is_none_or(|next| next.hint != problem.hint) {
             text += &format!("           hint: {}\n", problem.hint);
         }
@@ -137,18 +137,18 @@ fn to_json(path: &Path, diagnosis: &Diagnosis) -> Value {
     })
 }
 
-/// Draws the mesh: cells and edges of problems red, rings around the worst places.
-fn show(picture: &Path, path: &Path, data: &MeshData, diagnosis: &Diagnosis, talk: Talk) -> Result<(), Failure> {
+/// Draws the mesh: cells and edges of problems in red, rings around the worst points.
+fn show(picture: &Path, path: &Path, data: &MeshData, diagnosis: &Diagnosis, console: Console) -> Result<(), Failure> {
     let shown = || diagnosis.problems.iter().filter(|problem| problem.severity != Severity::Mended);
     let cells: Vec<u32> = shown().flat_map(|problem| problem.cells.iter().copied()).collect();
     let edges: Vec<[Vec3; 2]> = shown().flat_map(|problem| problem.edges.iter().copied()).collect();
-    let has_place = |problem: &&Problem| !problem.cells.is_empty() || !problem.edges.is_empty();
+    let has_location = |problem: &&Problem| !problem.cells.is_empty() || !problem.edges.is_empty();
     let rings: Vec<Vec3> =
-        shown().filter(has_place).flat_map(|problem| problem.spots.iter().map(|spot| spot.at)).collect();
+        shown().filter(has_location).flat_map(|problem| problem.spots.iter().map(|spot| spot.at)).collect();
     let title = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let found: usize = shown().count();
     let caption = match found {
-        0 => "nothing wrong".to_string(),
+        0 => "no problems".to_string(),
         1 => "1 finding".to_string(),
         count => format!("{count} findings"),
     };
@@ -160,5 +160,5 @@ fn show(picture: &Path, path: &Path, data: &MeshData, diagnosis: &Diagnosis, tal
         rings: &rings,
         size: [0, 0],
     };
-    draw(picture, data, &what, talk)
+    draw(picture, data, &what, console)
 }

@@ -1,4 +1,4 @@
-//! `sinew mesh convert`: from one format to another, and what that costs.
+//! `sinew mesh convert`: converts a mesh to another format and reports losses.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use serde_json::json;
 use sinew_io::{CellShape, Companions, Field, MeshData, Place, ReadError, decode};
 use sinew_scene::inspect::{boundary, has_volume, used_bounds, without};
 
-use super::super::talk::{self, Talk};
+use super::super::console::{self, Console};
 use super::super::{Failure, Status};
 use super::{Writing, failure, kinds, load, short, write};
 
-/// Writes a mesh in another format; nothing is lost without being told
+/// Converts a mesh to another format and reports what the format cannot hold
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The mesh to read
+    /// Input mesh
     #[arg(value_name = "IN")]
     pub input: PathBuf,
 
-    /// The file to write; its extension says the format
+    /// Output file; its extension selects the format
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
 
@@ -26,30 +26,30 @@ pub struct Arguments {
     #[arg(long)]
     pub boundary: bool,
 
-    /// A factor on all coordinates, or the unit they are in (mm becomes meters)
+    /// Factor on all coordinates, or their unit (mm converts to meters)
     #[arg(long, value_name = "F", value_parser = super::scale)]
     pub scale: Option<f64>,
 
-    /// Kinds of cells to leave out, for example wedge,pyramid
+    /// Kinds of cells to skip, for example wedge,pyramid
     #[arg(long, value_name = "KIND,...")]
     pub skip: Vec<String>,
 
     #[command(flatten)]
     writing: Writing,
 
-    /// Prints what was written and lost as one JSON object
+    /// Prints files and losses as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let skip = kinds(&arguments.skip)?;
     let (format, extension) = sinew_io::file::format_of(&arguments.output).map_err(failure)?;
-    arguments.writing.refuse(&arguments.output)?;
+    arguments.writing.check_absent(&arguments.output)?;
     let mut data = load(&arguments.input)?;
     for note in &data.notes {
-        talk.note(&format!("note: {note}"));
+        console.note(&format!("note: {note}"));
     }
     if !skip.is_empty() {
         data = without(&data, &skip);
@@ -57,7 +57,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     if arguments.boundary {
         if !has_volume(&data) {
             return Err(Failure::Other(format!(
-                "{} has no volume cells, so --boundary has nothing to write",
+                "{} has no volume cells; --boundary needs them",
                 arguments.input.display()
             )));
         }
@@ -65,35 +65,35 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     } else if !format.holds_volumes() && has_volume(&data) {
         let (name, input) = (format.name(), arguments.input.display());
         return Err(Failure::Other(format!(
-            "{name} holds surfaces, but {input} is a volume mesh\nhint: --boundary writes its surface"
+            "{name} stores surfaces, but {input} is a volume mesh\nhint: --boundary writes its surface"
         )));
     }
     if let Some(scale) = arguments.scale {
         data.points.iter_mut().for_each(|point| *point *= scale);
         if let Some(point) = data.points.iter().position(|point| !point.is_finite()) {
-            return Err(Failure::Other(format!("point {point} is not finite any more after scaling")));
+            return Err(Failure::Other(format!("point {point} is not finite after scaling")));
         }
     }
     let files = arguments.writing.encode(&data, &arguments.output)?;
-    // What arrived is seen by reading it again: no list of what formats can hold could be as honest.
+    // Read the result again to find losses; a list of capabilities per format could be wrong.
     let losses = match reread(&files, &arguments.output, format, &extension) {
         Ok(read) => losses(&data, &read, format.name()),
-        Err(error) => return Err(Failure::Other(format!("what would be written cannot be read again: {error}"))),
+        Err(error) => return Err(Failure::Other(format!("the encoded mesh cannot be read again: {error}"))),
     };
-    write(&files, talk)?;
+    write(&files, console)?;
     for loss in &losses {
-        talk.note(&format!("lost: {loss}"));
+        console.note(&format!("lost: {loss}"));
     }
     if arguments.json {
         let outputs: Vec<_> =
             files.iter().map(|(path, bytes)| json!({ "file": path.to_string_lossy(), "bytes": bytes.len() })).collect();
         let value = json!({ "format": format.name(), "points": data.points.len(), "cells": data.cell_count(), "outputs": outputs, "lost": losses });
-        talk::print(&format!("{value:#}\n"))?;
+        console::print(&format!("{value:#}\n"))?;
     }
     Ok(Status::Done)
 }
 
-/// Files that are not on the disk yet.
+/// Files in memory, before they are written.
 struct Unwritten<'a> {
     files: BTreeMap<String, &'a [u8]>,
     stem: String,
@@ -112,7 +112,7 @@ impl Companions for Unwritten<'_> {
     }
 }
 
-/// The mesh that somebody will find in the files.
+/// Reads the encoded files.
 fn reread(
     files: &[(PathBuf, Vec<u8>)],
     output: &Path,
@@ -132,14 +132,14 @@ fn reread(
     decode(bytes, format, extension, &unwritten)
 }
 
-/// What is in one mesh and not in the other, in sentences.
+/// The losses between two meshes, as sentences.
 fn losses(before: &MeshData, after: &MeshData, format: &str) -> Vec<String> {
     let mut lost = Vec::new();
     let mut compare = |what: &str, names: Vec<&str>, is_kept: &dyn Fn(&str) -> bool| {
         let gone: Vec<String> =
             names.into_iter().filter(|name| !is_kept(name)).map(|name| format!("\"{name}\"")).collect();
         if !gone.is_empty() {
-            lost.push(format!("{format} has no place for the {what} {}", gone.join(", ")));
+            lost.push(format!("{format} cannot store the {what} {}", gone.join(", ")));
         }
     };
     let fields = |fields: &'_ [Field]| -> Vec<String> { fields.iter().map(|field| field.name.clone()).collect() };
@@ -147,7 +147,7 @@ fn losses(before: &MeshData, after: &MeshData, format: &str) -> Vec<String> {
     compare("point fields", point_fields.iter().map(String::as_str).collect(), &|name| {
         after.point_field(name).is_some()
     });
-    // A label may come back under the name that the format has for it.
+    // A format may rename a label.
     let label = before.labels().map(|field| field.name.as_str());
     compare("cell fields", cell_fields.iter().map(String::as_str).collect(), &|name| {
         after.cell_field(name).is_some() || (Some(name) == label && after.labels().is_some())
@@ -178,7 +178,7 @@ fn losses(before: &MeshData, after: &MeshData, format: &str) -> Vec<String> {
     let size = used_bounds(before).diagonal();
     match shift {
         0.0 => {}
-        // Far more than single precision loses.
+        // Much more than the rounding of single precision.
         shift if shift > 1e-4 * size => lost.push("the order of the points".into()),
         shift => lost.push(format!("points moved by up to {} m: {format} keeps fewer digits", short(shift))),
     }

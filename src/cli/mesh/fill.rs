@@ -1,4 +1,4 @@
-//! `sinew mesh fill`: a closed surface becomes a volume mesh.
+//! `sinew mesh fill`: fills a closed surface with tetrahedra.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -9,22 +9,22 @@ use sinew_io::{Field, MeshData, SurfaceParts};
 use sinew_record::still::MeshPicture;
 use sinew_scene::Dimension;
 
+use super::super::console::{self, Console};
 use super::super::progress::duration;
-use super::super::talk::{self, Talk};
 use super::super::{Failure, Status, table};
 use super::{Writing, check_picture, draw, failure, kinds, load, quantity, write};
 
 /// Fills a closed surface with tetrahedra
 ///
-/// The lattice covers the surface; its outer cells reach beyond it by less than a cell. The cell field `inside` says how much of
-/// each cell is inside the surface. A scene does the same with mesh = { from = "fill" } and keeps the surface for pictures.
+/// The lattice covers the surface and extends beyond it by less than a cell. The cell field `inside` is the fraction of
+/// each cell inside the surface. In a scene, mesh = { from = "fill" } does the same and keeps the surface for pictures.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The surface to read
+    /// Input surface
     #[arg(value_name = "SURFACE")]
     pub surface: PathBuf,
 
-    /// The volume mesh to write; its extension says the format
+    /// Output mesh; its extension selects the format
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
 
@@ -32,15 +32,15 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = super::length)]
     pub cell: f64,
 
-    /// What to do with a surface that is open or cuts itself
+    /// For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "winding"])]
     pub repair: String,
 
-    /// A factor on all coordinates before filling, or the unit they are in (mm becomes meters)
+    /// Factor on all coordinates before filling, or their unit (mm converts to meters)
     #[arg(long, value_name = "F", value_parser = super::scale, default_value = "1")]
     pub scale: f64,
 
-    /// Kinds of cells to leave out
+    /// Kinds of cells to skip
     #[arg(long, value_name = "KIND,...")]
     pub skip: Vec<String>,
 
@@ -57,7 +57,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let skip = kinds(&arguments.skip)?;
     let (format, _) = sinew_io::file::format_of(&arguments.output).map_err(failure)?;
     if !format.holds_volumes() {
@@ -66,19 +66,19 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             .map(|format| format!(".{}", format.extensions()[0]))
             .collect();
         return Err(Failure::Other(format!(
-            "{} holds surfaces, not volumes\nhint: choose one of {}",
+            "{} stores surfaces, not volumes\nhint: choose one of {}",
             format.name(),
             known.join(", ")
         )));
     }
-    arguments.writing.refuse(&arguments.output)?;
+    arguments.writing.check_absent(&arguments.output)?;
     let surfaces = std::slice::from_ref(&arguments.surface);
     check_picture(surfaces, arguments.picture.as_ref(), std::slice::from_ref(&arguments.output))?;
     let name = arguments.surface.display();
     let SurfaceParts { mesh: surface, groups, notes, .. } =
         load(&arguments.surface)?.into_surface(&skip).map_err(|error| failure(format!("{name}: {error}")))?;
     for note in notes {
-        talk.note(&format!("note: {note}"));
+        console.note(&format!("note: {note}"));
     }
     let surface = surface.mapped(|p| p * arguments.scale).map_err(|error| failure(format!("{name}: {error}")))?;
     let repair = if arguments.repair == "winding" { Repair::Winding } else { Repair::Reject };
@@ -86,7 +86,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let filled = fill_surface(&surface, arguments.cell, &FillOptions { repair, ..FillOptions::default() })
         .map_err(|error| failure(format!("{name}: {error}").replace("repair = \"winding\"", "--repair winding")))?;
     let elapsed = start.elapsed();
-    // A group of the surface becomes the nodes that carry its vertices.
+    // A group of the surface becomes a node set: the nodes that embed its vertices.
     let mut mesh = filled.mesh.clone();
     for (name, triangles) in groups {
         let vertices = triangles.iter().flat_map(|&triangle| surface.triangles()[triangle as usize]);
@@ -96,7 +96,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let mut data = MeshData::from(&mesh);
     data.cell_fields.push(Field::scalars("inside", filled.inside_fractions(&surface)));
     let files = arguments.writing.encode(&data, &arguments.output)?;
-    write(&files, talk)?;
+    write(&files, console)?;
     let quality = mesh.quality();
     let report = &filled.report;
     if arguments.json {
@@ -115,7 +115,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             "seconds": elapsed.as_secs_f64(),
             "outputs": files.iter().map(|(path, _)| path.to_string_lossy()).collect::<Vec<_>>(),
         });
-        talk::print(&format!("{value:#}\n"))?;
+        console::print(&format!("{value:#}\n"))?;
     } else {
         let row = |name: &str, text: String| vec![format!("  {name}"), text];
         let rows = [
@@ -134,12 +134,12 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             row("report", report.to_string()),
             row("shape", quality.to_string()),
         ];
-        talk::print(&table::layout(&rows, &[]))?;
+        console::print(&table::layout(&rows, &[]))?;
     }
     if let Some(picture) = &arguments.picture {
         let title = arguments.output.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let caption = format!("{} tetrahedra", mesh.cell_count());
-        draw(picture, &data, &MeshPicture { title: &title, caption: &caption, ..MeshPicture::default() }, talk)?;
+        draw(picture, &data, &MeshPicture { title: &title, caption: &caption, ..MeshPicture::default() }, console)?;
     }
     Ok(Status::Done)
 }

@@ -1,4 +1,4 @@
-//! `sinew mesh info`: what is in mesh files.
+//! `sinew mesh info`: prints the content of meshes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use sinew_scene::Dimension;
 use sinew_scene::inspect::{Skin, cell_quality, far_points, has_volume, spread, triangle_angles, used_bounds};
 use sinew_scene::template::plausible_scale;
 
-use super::super::talk::{self, Talk};
+use super::super::console::{self, Console};
 use super::super::{Failure, Status, table};
-use super::{bytes_text, check_picture, draw, load, place, quantity, short};
+use super::{bytes_text, check_picture, draw, load, point_text, quantity, short};
 
-/// Tells what is in mesh files: cells, size, regions, fields, and what they can be used for
+/// Prints the content of meshes: cells, size, regions, fields, and possible uses
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Mesh files
@@ -27,13 +27,13 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.png")]
     pub picture: Option<PathBuf>,
 
-    /// Prints JSON instead: one object, or a list for several files
+    /// Prints one JSON object, or a list for several files
     #[arg(long)]
     pub json: bool,
 }
 
-/// Runs the command; one bad file does not keep the others from being read.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+/// Runs the command. Reads all files, also after an error.
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     check_picture(&arguments.files, arguments.picture.as_ref(), &[])?;
     let mut all = Vec::new();
     let mut bad = 0;
@@ -44,7 +44,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
                 if arguments.json {
                     all.push(facts.to_json());
                 } else {
-                    talk::print(&facts.to_text())?;
+                    console::print(&facts.to_text())?;
                 }
                 if let Some(picture) = &arguments.picture {
                     let (title, caption) = (facts.name(), facts.caption());
@@ -52,31 +52,31 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
                         picture,
                         &data,
                         &MeshPicture { title: &title, caption: &caption, ..MeshPicture::default() },
-                        talk,
+                        console,
                     )?;
                 }
             }
             Err(failure) => {
                 bad += 1;
-                talk::complain(&failure.to_string());
+                console::message(&failure.to_string());
             }
         }
     }
     if arguments.json && !all.is_empty() {
         let value = if arguments.files.len() == 1 { all.remove(0) } else { Value::Array(all) };
-        talk::print(&format!("{value:#}\n"))?;
+        console::print(&format!("{value:#}\n"))?;
     }
-    if bad > 0 { Err(Failure::Told) } else { Ok(Status::Done) }
+    if bad > 0 { Err(Failure::Reported) } else { Ok(Status::Done) }
 }
 
-/// What a mesh can be used for.
+/// Use of a mesh.
 enum Use {
-    Simulate { mended: Option<String> },
+    Simulate { repairs: Option<String> },
     Fill { is_closed: bool, has_crossings: bool },
     Nothing(String),
 }
 
-/// What is told of a file.
+/// Content of a file.
 struct Facts {
     path: PathBuf,
     format: &'static str,
@@ -91,21 +91,22 @@ struct Facts {
     cell_sets: Vec<(String, usize)>,
     point_fields: Vec<FieldFacts>,
     cell_fields: Vec<FieldFacts>,
-    /// What the angles are of, the angles [°], and aspects: smallest, first percentile, median, 99th percentile, largest.
+    /// Kind of the angles, their range and median \[rad\].
     angles: Option<(&'static str, [f64; 2], f64)>,
+    /// Aspect ratios: smallest, first percentile, median, 99th percentile, largest.
     aspect: Option<[f64; 5]>,
     parts: usize,
     use_for: Use,
     notes: Vec<String>,
-    /// Whether coordinates are small enough for lengths to be numbers.
+    /// Whether lengths are finite.
     is_measurable: bool,
 }
 
-/// What is told of a field.
+/// Content of a field.
 struct FieldFacts {
     name: String,
     components: usize,
-    /// Of its values, or of their lengths.
+    /// Range of the values, or of their lengths.
     range: [f64; 2],
     not_finite: usize,
 }
@@ -148,7 +149,7 @@ impl FieldFacts {
     }
 }
 
-/// Faces of a surface that are tested for cuts: beyond that `mesh check` is the place to ask.
+/// Maximum number of faces tested for intersections; `mesh check` tests larger surfaces.
 const TESTED_FACES: usize = 500_000;
 
 impl Facts {
@@ -203,8 +204,8 @@ impl Facts {
             Ok(parts) => {
                 self.volume = Some(parts.mesh.volume());
                 self.parts = parts.report.component_count;
-                let mended = (!parts.report.is_clean()).then(|| parts.report.to_string());
-                self.use_for = Use::Simulate { mended };
+                let repairs = (!parts.report.is_clean()).then(|| parts.report.to_string());
+                self.use_for = Use::Simulate { repairs };
             }
             Err(error) => self.use_for = Use::Nothing(reason(&error)),
         }
@@ -251,7 +252,7 @@ impl Facts {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// For the corner of a picture, where there is not much room.
+    /// Short text for the corner of a picture.
     fn caption(&self) -> String {
         let count: usize = self.kinds.values().sum();
         let kinds: Vec<String> =
@@ -259,19 +260,19 @@ impl Facts {
         if kinds.len() <= 2 { kinds.join(", ") } else { format!("{count} cells of {} kinds", kinds.len()) }
     }
 
-    /// One line on the use of the mesh.
+    /// The use of the mesh in one line.
     fn use_text(&self) -> String {
         match &self.use_for {
-            Use::Simulate { mended: None } => "can be simulated: mesh = { from = \"file\", … }".into(),
-            Use::Simulate { mended: Some(mended) } => format!("can be simulated; when read: {mended}"),
+            Use::Simulate { repairs: None } => "can be simulated: mesh = { from = \"file\", … }".into(),
+            Use::Simulate { repairs: Some(repairs) } => format!("can be simulated after repair: {repairs}"),
             Use::Fill { is_closed: true, has_crossings: false } => {
                 "can be filled: mesh = { from = \"fill\", … } or `sinew mesh fill`".into()
             }
             Use::Fill { is_closed, .. } => {
-                let why = if *is_closed { "it cuts itself" } else { "it is open or wound inconsistently" };
-                format!("{why}: can be filled only with repair = \"winding\"; `sinew mesh check` says where")
+                let why = if *is_closed { "it intersects itself" } else { "it is open or inconsistently oriented" };
+                format!("{why}: can be filled only with repair = \"winding\"; `sinew mesh check` shows where")
             }
-            Use::Nothing(reason) => format!("cannot be simulated: {reason}; `sinew mesh check` tells more"),
+            Use::Nothing(reason) => format!("cannot be simulated: {reason}; `sinew mesh check` shows details"),
         }
     }
 
@@ -289,12 +290,12 @@ impl Facts {
             let doubt = if factor == 1.0 {
                 String::new()
             } else {
-                format!("   (in metres; probably {unit}: scale = {})", short(factor))
+                format!("   (in meters; probably {unit}: scale = {})", short(factor))
             };
             if self.is_measurable {
                 add("size", format!("{} × {} × {}{doubt}", sides[0], sides[1], sides[2]));
             }
-            add("bounds", format!("{} to {} m", place(self.bounds.min), place(self.bounds.max)));
+            add("bounds", format!("{} to {} m", point_text(self.bounds.min), point_text(self.bounds.max)));
         }
         let measures: Vec<String> = [
             self.volume.map(|volume| quantity(volume, Dimension::VOLUME)),
@@ -383,7 +384,7 @@ impl Facts {
     }
 }
 
-/// Why a mesh cannot be used, in a few words.
+/// Why a mesh cannot be used.
 fn reason(error: &ReadError) -> String {
     match error {
         ReadError::CellKinds { reason, .. } => (*reason).to_string(),
@@ -391,7 +392,7 @@ fn reason(error: &ReadError) -> String {
     }
 }
 
-/// Labels and how many cells have each, smallest first.
+/// Labels and their cell counts, sorted by label.
 fn labels(data: &MeshData) -> Vec<(f64, usize)> {
     let Some(field) = data.labels() else { return Vec::new() };
     let mut values: Vec<f64> = field.values.iter().copied().filter(|value| value.is_finite()).collect();

@@ -1,4 +1,4 @@
-//! `sinew mesh`: what is in a mesh file, what is wrong with it, and how it becomes another one.
+//! `sinew mesh`: inspects, checks, converts and fills meshes.
 
 mod check;
 mod convert;
@@ -15,10 +15,10 @@ use sinew_record::still::{MeshPicture, mesh_picture};
 use sinew_scene::output::check_outputs;
 use sinew_scene::{Dimension, Quantity, format_number, format_quantity, nearest};
 
-use super::talk::Talk;
+use super::console::Console;
 use super::{Failure, Status};
 
-/// Looks into mesh files, checks, converts and fills them
+/// Inspects, checks, converts and fills meshes
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -27,44 +27,44 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Tells what is in mesh files: cells, size, regions, fields, and what they can be used for
+    /// Prints the content of meshes: cells, size, regions, fields, and possible uses
     Info(info::Arguments),
-    /// Writes a mesh in another format; nothing is lost without being told
+    /// Converts a mesh to another format and reports what the format cannot hold
     #[command(disable_version_flag = true)]
     Convert(convert::Arguments),
     /// Fills a closed surface with tetrahedra
     #[command(disable_version_flag = true)]
     Fill(fill::Arguments),
-    /// Tells everything that is wrong with mesh files at once; status 1 if they cannot be simulated
+    /// Reports all problems of meshes; the exit status is 1 if one cannot be simulated
     Check(check::Arguments),
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     match &arguments.command {
-        Command::Info(arguments) => info::execute(arguments, talk),
-        Command::Convert(arguments) => convert::execute(arguments, talk),
-        Command::Fill(arguments) => fill::execute(arguments, talk),
-        Command::Check(arguments) => check::execute(arguments, talk),
+        Command::Info(arguments) => info::execute(arguments, console),
+        Command::Convert(arguments) => convert::execute(arguments, console),
+        Command::Fill(arguments) => fill::execute(arguments, console),
+        Command::Check(arguments) => check::execute(arguments, console),
     }
 }
 
-/// How files are written.
+/// Options for writing files.
 #[derive(Debug, clap::Args)]
 struct Writing {
-    /// Writes text where the format also has a binary variant
+    /// Writes text instead of the binary variant of the format
     #[arg(long)]
     ascii: bool,
 
-    /// Compresses where the format can
+    /// Compresses the file, if the format allows
     #[arg(long)]
     compress: bool,
 
-    /// Version of the format, for example 2.2 for Gmsh [default: the usual one]
+    /// Version of the format, for example 2.2 for Gmsh [default: the most common version]
     #[arg(long = "version", value_name = "V")]
     format_version: Option<String>,
 
-    /// Replaces files that exist
+    /// Replaces existing files
     #[arg(long)]
     force: bool,
 }
@@ -74,18 +74,18 @@ impl Writing {
         WriteOptions { binary: !self.ascii, compress: self.compress, version: self.format_version.clone() }
     }
 
-    /// The files of a mesh, ready to be written; refuses to replace others.
+    /// The encoded files of a mesh. An existing file is an error without `--force`.
     fn encode(&self, mesh: &MeshData, path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
-        self.refuse(path)?;
+        self.check_absent(path)?;
         let files = sinew_io::save(mesh, path, &self.options()).map_err(failure)?;
         for (file, _) in &files {
-            self.refuse(file)?;
+            self.check_absent(file)?;
         }
         Ok(files)
     }
 
-    /// Refuses to replace a file, unless asked to.
-    fn refuse(&self, path: &Path) -> Result<(), Failure> {
+    /// An existing file is an error without `--force`.
+    fn check_absent(&self, path: &Path) -> Result<(), Failure> {
         if path.exists() && !self.force {
             return Err(Failure::Other(format!("{} exists\nhint: --force replaces it", path.display())));
         }
@@ -93,20 +93,20 @@ impl Writing {
     }
 }
 
-/// Writes files, each whole or not at all.
-fn write(files: &[(PathBuf, Vec<u8>)], talk: Talk) -> Result<(), Failure> {
+/// Writes files; each is complete or absent.
+fn write(files: &[(PathBuf, Vec<u8>)], console: Console) -> Result<(), Failure> {
     for (path, bytes) in files {
         write_file(path, bytes).map_err(failure)?;
-        talk.note(&format!("wrote {} ({})", path.display(), bytes_text(bytes.len() as u64)));
+        console.note(&format!("wrote {} ({})", path.display(), bytes_text(bytes.len() as u64)));
     }
     Ok(())
 }
 
-/// Loads a mesh; a missing file is answered with its neighbor.
+/// Loads a mesh; the error for a missing file suggests a similar name.
 fn load(path: &Path) -> Result<MeshData, Failure> {
     sinew_io::load(path).map_err(|error| {
         let text = error.to_string();
-        match neighbour(path) {
+        match similar_file(path) {
             Some(near) if !path.exists() => Failure::Other(format!("{text}\nhint: did you mean {}?", near.display())),
             _ => Failure::Other(text),
         }
@@ -114,7 +114,7 @@ fn load(path: &Path) -> Result<MeshData, Failure> {
 }
 
 /// The file of the same folder with the nearest name.
-fn neighbour(path: &Path) -> Option<PathBuf> {
+fn similar_file(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let names: Vec<String> =
@@ -123,20 +123,20 @@ fn neighbour(path: &Path) -> Option<PathBuf> {
     Some(folder.map_or_else(|| PathBuf::from(near), |folder| folder.join(near)))
 }
 
-/// An error of a library as what the user reads; `; hint:` within a line becomes a line.
+/// An error of a library for the user; `; hint:` starts a new line.
 fn failure(error: impl std::fmt::Display) -> Failure {
     Failure::Other(error.to_string().replace("; hint: ", "\nhint: "))
 }
 
 /// Draws a mesh and writes the picture.
-fn draw(path: &Path, data: &MeshData, picture: &MeshPicture<'_>, talk: Talk) -> Result<(), Failure> {
+fn draw(path: &Path, data: &MeshData, picture: &MeshPicture<'_>, console: Console) -> Result<(), Failure> {
     match mesh_picture(data, picture) {
-        Some(image) => write(&[(path.into(), encode_png(&image))], talk),
-        None => Err(Failure::Other("there is nothing to draw: the mesh has no faces".into())),
+        Some(image) => write(&[(path.into(), encode_png(&image))], console),
+        None => Err(Failure::Other("cannot draw the mesh: it has no faces".into())),
     }
 }
 
-/// One picture shows one file, is a PNG, and replaces neither the mesh nor another output.
+/// Checks that a picture shows one file, is a PNG, and replaces neither the mesh nor another output.
 fn check_picture(files: &[PathBuf], picture: Option<&PathBuf>, outputs: &[PathBuf]) -> Result<(), Failure> {
     let Some(picture) = picture else { return Ok(()) };
     if files.len() > 1 {
@@ -158,7 +158,7 @@ fn kinds(texts: &[String]) -> Result<BTreeSet<CellShape>, Failure> {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => format!("kinds are {}", names.join(", ")),
             };
-            Failure::Other(format!("there is no kind of cells \"{text}\"\nhint: {hint}"))
+            Failure::Other(format!("unknown kind of cells \"{text}\"\nhint: {hint}"))
         })?;
         found.insert(shape);
     }
@@ -175,7 +175,7 @@ pub(super) fn length(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A positive factor, or the unit the file is in (`mm`); for clap.
+/// A positive factor, or the unit of the file (`mm`); for clap.
 pub(super) fn scale(text: &str) -> Result<f64, String> {
     let value = match text.parse::<f64>() {
         Ok(value) => value,
@@ -192,20 +192,20 @@ fn short(value: f64) -> String {
     format_number(format!("{value:.3e}").parse().unwrap_or(value))
 }
 
-/// A quantity with four significant digits, in a unit that suits it.
+/// A quantity with four significant digits, in a suitable unit.
 fn quantity(value: f64, dimension: Dimension) -> String {
     format_quantity(format!("{value:.3e}").parse().unwrap_or(value), dimension)
 }
 
-/// A place.
-fn place(p: Vec3) -> String {
-    // What is left of rounding beside the other coordinates is zero for people.
+/// Coordinates of a point.
+fn point_text(p: Vec3) -> String {
+    // Show rounding errors as zero.
     let noise = 1e-12 * p.abs().max_component();
     let [x, y, z] = p.to_array().map(|c| short(if c.abs() <= noise { 0.0 } else { c }));
     format!("({x}, {y}, {z})")
 }
 
-/// A number of bytes for people.
+/// A number of bytes in readable units.
 pub(super) fn bytes_text(count: u64) -> String {
     let value = count as f64;
     match value {

@@ -1,4 +1,4 @@
-//! Pictures of half blocks: each character shows two pixels, one above the other, in 24-bit colors.
+//! Pictures of half blocks: each character shows two pixels, one above the other, in 24-bit color.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub fn encode(image: &Image) -> String {
         for x in 0..image.width {
             let upper = image.pixel(x, y);
             let lower = if y + 1 < image.height { image.pixel(x, y + 1) } else { upper };
-            // Colors hold until they change: a flat background costs one sequence per line.
+            // Set a color only when it changes: a flat background costs one sequence per line.
             if last.is_none_or(|(known, _)| known != upper) {
                 let [r, g, b] = upper;
                 let _ = write!(text, "\x1b[38;2;{r};{g};{b}m");
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_rows_share_a_line_and_equal_colours_are_said_once() {
+    fn two_rows_share_a_line_and_equal_colors_appear_once() {
         let mut image = Image::filled(3, 3, [1, 2, 3]);
         image.pixels[3 * 3..3 * 6].copy_from_slice(&[9, 8, 7].repeat(3));
         let text = encode(&image);

@@ -1,13 +1,13 @@
-//! Pictures by kitty's graphics protocol: PNG in base64, in pieces of 4096 characters.
+//! Pictures in the kitty graphics protocol: PNG in base64, in pieces of 4096 characters.
 
 use sinew_io::base64;
 use sinew_raster::Image;
 use sinew_record::record::encode_png;
 
-/// Largest piece that the protocol allows.
+/// Maximum size of a piece.
 const PIECE: usize = 4096;
 
-/// The picture over `columns` × `rows` characters. The cursor stays; a picture that was there before is replaced.
+/// The picture on `columns` × `rows` characters. Keeps the cursor and replaces the previous picture.
 pub fn encode(image: &Image, columns: usize, rows: usize) -> String {
     let data = base64::encode(&encode_png(image));
     let pieces: Vec<&str> = data.as_bytes().chunks(PIECE).filter_map(|piece| std::str::from_utf8(piece).ok()).collect();
@@ -16,7 +16,7 @@ pub fn encode(image: &Image, columns: usize, rows: usize) -> String {
         let more = usize::from(number + 1 < pieces.len());
         text += "\x1b_G";
         if number == 0 {
-            // Transmit and show (a=T) a PNG (f=100) without answers (q=2), always as image 1, without moving the cursor (C=1).
+            // Send and show (a=T) a PNG (f=100) as image 1, without replies (q=2), without moving the cursor (C=1).
             text += &format!("a=T,f=100,q=2,i=1,p=1,C=1,c={columns},r={rows},");
         }
         text += &format!("m={more};{piece}\x1b\\");
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn pieces_put_together_are_the_png() {
-        // Noise, which neither filters nor compression can shorten.
+        // Noise does not compress.
         let mut state = 1u32;
         let mut noise = || {
             state ^= state << 13;

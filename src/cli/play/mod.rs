@@ -1,4 +1,4 @@
-//! `sinew play`: a recording in the terminal, as pictures where it can show them, else as numbers.
+//! `sinew play`: shows a recording in the terminal, as pictures if possible, else as numbers.
 
 mod blocks;
 mod kitty;
@@ -13,15 +13,15 @@ use sinew_fem::Interrupt;
 use sinew_record::still::Player;
 use sinew_store::{Recording, StoreError, StoredFrame};
 
-use super::talk::{self, Talk};
+use super::console::{self, Console};
 use super::{Failure, Status};
 use terminal::Graphics;
 pub(super) use terminal::restore as restore_terminal;
 
-/// Plays a recording in the terminal, or tells it in numbers
+/// Plays a recording in the terminal, or prints its key figures
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A recording (.sinew), or the folder of a run
+    /// Recording (.sinew), or the folder of a run
     #[arg(value_name = "RECORDING|RUNFOLDER")]
     pub recording: PathBuf,
 
@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long, value_name = "WxH", value_parser = size)]
     pub size: Option<[usize; 2]>,
 
-    /// Most pictures per second; slow terminals get fewer
+    /// Maximum number of pictures per second; slow terminals show fewer
     #[arg(long, value_name = "N", default_value_t = 24.0, value_parser = positive)]
     pub fps: f64,
 
@@ -37,35 +37,35 @@ pub struct Arguments {
     #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = positive)]
     pub speed: f64,
 
-    /// Starts again at the end, until Ctrl-C
+    /// Repeats until Ctrl-C
     #[arg(long = "loop")]
     pub repeat: bool,
 
-    /// Shows one frame only; -1 is the last
+    /// Shows one frame; -1 is the last
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub frame: Option<i64>,
 
-    /// Pictures by the protocol of kitty (also WezTerm and Ghostty)
+    /// Shows pictures in the kitty protocol (kitty, WezTerm, Ghostty)
     #[arg(long, group = "graphics")]
     pub kitty: bool,
 
-    /// Pictures as sixels (foot, mlterm, xterm -ti vt340)
+    /// Shows pictures as sixels (foot, mlterm, xterm -ti vt340)
     #[arg(long, group = "graphics")]
     pub sixel: bool,
 
-    /// Pictures of colored half blocks
+    /// Shows pictures as colored half blocks
     #[arg(long, group = "graphics")]
     pub blocks: bool,
 
-    /// A table instead of pictures
+    /// Prints a table instead of pictures
     #[arg(long, group = "graphics")]
     pub plain: bool,
 
-    /// Probes for the columns of the table [default: a few of the recording]
+    /// Probes in the columns of the table [default: some of the recording]
     #[arg(long = "probe", value_name = "NAME")]
     pub probes: Vec<String>,
 
-    /// Prints all frames with all probes as one JSON object
+    /// Prints all frames with all probes as one JSON object on stdout
     #[arg(long, conflicts_with = "graphics")]
     pub json: bool,
 }
@@ -84,35 +84,37 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let path = recording_of(&arguments.recording)?;
     let failed = |error: StoreError| Failure::Other(format!("{}: {error}", path.display()));
     let recording = Recording::open(&path).map_err(failed)?;
     if recording.lost_bytes() > 0 {
-        talk.note(&format!(
-            "note: the recording was cut off; it plays up to its last whole frame ({} bytes are left out)",
+        console.note(&format!(
+            "note: the recording is truncated; it plays up to its last complete frame ({} bytes are skipped)",
             recording.lost_bytes()
         ));
     }
     summary::check_probes(&recording, &arguments.probes).map_err(Failure::Other)?;
     if arguments.json {
-        talk::print(&format!("{:#}\n", summary::to_json(&recording).map_err(failed)?))?;
+        console::print(&format!("{:#}\n", summary::to_json(&recording).map_err(failed)?))?;
         return Ok(Status::Done);
     }
-    let asked = [
+    let requested = [
         (arguments.kitty, Graphics::Kitty),
         (arguments.sixel, Graphics::Sixel),
         (arguments.blocks, Graphics::Blocks),
         (arguments.plain, Graphics::Plain),
     ];
-    let asked = asked.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, graphics)| graphics);
-    let graphics = asked.unwrap_or_else(terminal::detect);
+    let requested = requested.into_iter().find(|(is_set, _)| *is_set).map(|(_, graphics)| graphics);
+    let graphics = requested.unwrap_or_else(terminal::detect);
     let has_pictures = !recording.shown_frames().is_empty();
     if graphics == Graphics::Plain || !has_pictures {
-        if asked.is_some_and(|asked| asked != Graphics::Plain) {
-            talk.note("note: only probes were recorded, so there are no pictures");
+        if requested.is_some_and(|requested| requested != Graphics::Plain) {
+            console.note("note: the recording has probes only, no pictures");
         }
-        talk::print(&summary::to_text(&recording, &arguments.probes, arguments.frame, talk.details).map_err(failed)?)?;
+        console::print(
+            &summary::to_text(&recording, &arguments.probes, arguments.frame, console.details).map_err(failed)?,
+        )?;
         return Ok(Status::Done);
     }
     let player = Player::new(&recording).map_err(failed)?;
@@ -131,7 +133,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     }
 }
 
-/// The recording that is meant: the file itself, or the one in a run folder.
+/// The recording: the file itself, or the one in a run folder.
 pub(super) fn recording_of(path: &Path) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return match path.exists() {
@@ -146,16 +148,16 @@ pub(super) fn recording_of(path: &Path) -> Result<PathBuf, Failure> {
         std::fs::read_dir(path).map_err(|error| Failure::Other(format!("cannot read {}: {error}", path.display())))?;
     let is_recording = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "sinew");
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_recording).collect();
-    // A recording that was put aside by a later run comes last.
+    // Recordings that a later run has renamed come last.
     let is_previous =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("previous-"));
     found.sort_by_key(|path| (is_previous(path), path.clone()));
     let none =
-        || format!("{} holds no recording (.sinew)\nhint: `recording = true` under [record] makes one", path.display());
+        || format!("{} has no recording (.sinew)\nhint: `recording = true` under [record] writes one", path.display());
     found.into_iter().next().ok_or_else(|| Failure::Other(none()))
 }
 
-/// The picture of a frame by its number in the run.
+/// The picture of a frame, by its number in the run.
 fn chosen(frame: i64, recording: &Recording) -> Result<usize, Failure> {
     let shown = recording.shown_frames();
     let last = recording.frame_count() as i64 - 1;
@@ -183,33 +185,33 @@ impl From<Failure> for Stopped {
     }
 }
 
-/// How pictures reach the terminal.
+/// Format and size of pictures in the terminal.
 struct Canvas {
     graphics: Graphics,
-    /// [pixels]
+    /// Width and height \[pixels\].
     size: [usize; 2],
-    /// Rows of text a picture takes.
+    /// Rows of text per picture.
     rows: usize,
     columns: usize,
 }
 
 impl Canvas {
-    fn new(graphics: Graphics, asked: Option<[usize; 2]>) -> Canvas {
+    fn new(graphics: Graphics, requested: Option<[usize; 2]>) -> Canvas {
         let [columns, rows] = terminal::size();
-        // Room for the line below, and for the command line above.
+        // Leave room for the caption and the command line.
         let free = rows.saturating_sub(3).max(2);
         match graphics {
             Graphics::Blocks => {
-                let size = asked.unwrap_or_else(|| {
-                    // A character is about twice as high as it is wide, so half blocks are square; pictures are 4 : 3.
+                let size = requested.unwrap_or_else(|| {
+                    // Characters are about twice as high as wide, so half blocks are square. Pictures are 4 : 3.
                     let width = columns.min(free * 2 * 4 / 3).clamp(2, 160);
                     [width, (width * 3 / 4).max(2)]
                 });
                 Canvas { graphics, size, rows: size[1].div_ceil(2), columns: size[0] }
             }
             _ => {
-                let size = asked.unwrap_or([640, 480]);
-                // The size of characters is not known; they are rarely smaller than 7 × 14 pixels.
+                let size = requested.unwrap_or([640, 480]);
+                // The size of characters is unknown, but rarely below 7 × 14 pixels.
                 let rows = size[1].div_ceil(14).min(free);
                 Canvas { graphics, size, rows, columns: (rows * 2 * size[0]).div_ceil(size[1]).min(columns) }
             }
@@ -240,10 +242,10 @@ impl Stage<'_> {
         let frame = self.player.stored(number)?;
         let picture = self.canvas.encode(&self.player.draw(&frame, self.canvas.size));
         let below = if self.canvas.graphics == Graphics::Kitty { "\n".repeat(self.canvas.rows) } else { String::new() };
-        Ok(talk::print(&format!("{picture}{below}\n{}\n", self.caption(&frame)))?)
+        Ok(console::print(&format!("{picture}{below}\n{}\n", self.caption(&frame)))?)
     }
 
-    /// Plays in real time, divided by the speed; pictures that come too late are left out.
+    /// Plays in real time, times the speed. Skips late pictures.
     fn play(&self, arguments: &Arguments) -> Result<(), Stopped> {
         let count = self.player.frame_count();
         let times: Vec<f64> =
@@ -259,7 +261,7 @@ impl Stage<'_> {
             loop {
                 let now = Instant::now();
                 let time = begin + (now - start).as_secs_f64() * arguments.speed;
-                // The first is shown at once and the last in any case.
+                // Show the first picture at once, and always show the last.
                 let number = times.partition_point(|known| *known <= time).max(1) - 1;
                 if shown != Some(number) {
                     let drawn = self.player.stored(number).map_err(Stopped::from).and_then(|frame| {
@@ -292,7 +294,7 @@ impl Stage<'_> {
     }
 }
 
-/// Sleeps in short pieces, so that Ctrl-C is heard.
+/// Sleeps in short pieces to react to Ctrl-C.
 fn wait_until(end: Instant, stop: &Interrupt) {
     const PIECE: Duration = Duration::from_millis(20);
     while !stop.is_wanted() {

@@ -1,12 +1,12 @@
-//! Sixels: pictures as text, six rows of pixels at a time.
+//! Sixels: pictures as text, in bands of six rows of pixels.
 //!
-//! A band of six rows is drawn once per color; each character says which of the six pixels of a column have it. The colors
-//! are chosen for each picture by median cut over a histogram. Reference: DEC, "VT330/VT340 Programmer Reference Manual",
+//! Each band is drawn once per color; a character selects the pixels of a column with that color. Median cut over a
+//! histogram selects the colors of each picture. Reference: DEC, "VT330/VT340 Programmer Reference Manual",
 //! chapter 14 (1988).
 
 use sinew_raster::Image;
 
-/// Colors that terminals with sixels know at least.
+/// Number of colors that every sixel terminal supports.
 const COLORS: usize = 255;
 
 /// Bits per channel of the histogram.
@@ -15,14 +15,14 @@ const BITS: usize = 5;
 /// Bayer's 4 × 4 matrix, in sixteenths.
 const BAYER: [[i32; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
-/// Bin of a pixel. A dither of one bin hides the steps of smooth shades, and rests where the picture rests.
+/// Bin of a pixel. A fixed dither of one bin hides the steps in smooth shades.
 fn bin_of(color: [u8; 3], x: usize, y: usize) -> usize {
     let shift = (BAYER[y % 4][x % 4] - 8) / 2;
     let level = |c: u8| ((i32::from(c) + shift).clamp(0, 255) as usize) >> (8 - BITS);
     (level(color[0]) << (2 * BITS)) | (level(color[1]) << BITS) | level(color[2])
 }
 
-/// A bin in use: its number, how many pixels are in it, and their mean color.
+/// A used bin: its number, pixel count and mean color.
 #[derive(Clone, Copy)]
 struct Bin {
     number: usize,
@@ -36,14 +36,14 @@ fn mean(bins: &[Bin]) -> [f64; 3] {
     std::array::from_fn(|c| bins.iter().map(|bin| bin.color[c] * bin.weight).sum::<f64>() / weight.max(1.0))
 }
 
-/// The axis along which some bins differ most, and by how much.
+/// The axis of the maximum extent of some bins, and the extent.
 fn spread(bins: &[Bin]) -> (usize, f64) {
     let middle = mean(bins);
     let along = |axis: usize| bins.iter().map(|bin| (bin.color[axis] - middle[axis]).powi(2) * bin.weight).sum::<f64>();
     (0..3).map(|axis| (axis, along(axis))).fold((0, -1.0), |best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// Colors in percent, and for each pixel the number of its color.
+/// Colors in percent, and the color number of each pixel.
 fn quantised(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
     let width = image.width.max(1);
     let pixels = image.pixels.as_chunks::<3>().0;
@@ -58,7 +58,7 @@ fn quantised(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
     let bins: Vec<Bin> = used
         .map(|(number, sum)| {
             let weight = sum[3] as f64;
-            // The root keeps a large background from taking all colors.
+            // The square root keeps a large background from taking all colors.
             Bin { number, weight: weight.sqrt(), color: std::array::from_fn(|c| sum[c] as f64 / weight) }
         })
         .collect();
@@ -121,13 +121,13 @@ pub fn encode(image: &Image) -> String {
     text + "\x1b\\"
 }
 
-/// Characters of a row; what is empty at its end is left out.
+/// Characters of a row, without the empty ones at its end.
 fn add_runs(text: &mut String, row: &[u8]) {
     let end = row.iter().rposition(|&mask| mask != 0).map_or(0, |last| last + 1);
     for run in row[..end].chunk_by(|a, b| a == b) {
         let character = char::from(63 + run[0]);
         match run.len() {
-            // A repeat costs three characters itself.
+            // A repeat takes three characters itself.
             count if count > 3 => *text += &format!("!{count}{character}"),
             count => text.extend(std::iter::repeat_n(character, count)),
         }
@@ -184,7 +184,7 @@ mod tests {
                         repeat = number(&mut at);
                         sixel = bytes[at];
                     }
-                    assert!((63..=126).contains(&sixel), "{sixel} is no sixel");
+                    assert!((63..=126).contains(&sixel), "{sixel} is not a sixel");
                     for _ in 0..repeat {
                         for row in (0..6).filter(|row| (sixel - 63) >> row & 1 == 1) {
                             let pixel = &mut pixels[(y + row) * width + x];
@@ -205,9 +205,9 @@ mod tests {
         Image { width, height, pixels: pixels.collect() }
     }
 
-    /// A terminal that draws the sequence has the same picture, also where sides are no multiples of six.
+    /// Decoding gives the same picture, also if its sides are not multiples of six.
     #[test]
-    fn what_is_encoded_decodes_to_the_quantised_picture() {
+    fn encoding_and_decoding_gives_the_quantized_picture() {
         for (width, height) in [(37, 23), (1, 1), (12, 6), (5, 13)] {
             let image = colourful(width, height);
             let (w, h, palette, pixels) = decode(&encode(&image));
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// A smooth picture keeps its colors to a few steps of 255: the dither and a part of a bin.
+    /// The colors of a smooth picture change by a few steps of 255: the dither and part of a bin.
     #[test]
     fn smooth_shades_are_kept() {
         let (width, height) = (160, 120);

@@ -1,4 +1,4 @@
-//! A recording in numbers, for terminals without pictures and for programs.
+//! Key figures of a recording, for terminals without pictures and for programs.
 
 use serde_json::{Map, Value, json};
 use sinew_geometry::Aabb;
@@ -10,10 +10,10 @@ use sinew_store::{Header, Recording, StoreError, StoredFrame};
 use super::super::mesh::bytes_text;
 use super::super::table;
 
-/// Rows of the table; longer recordings are thinned out evenly, unless all is asked for.
+/// Maximum number of rows of the table; longer recordings are sampled evenly.
 const ROWS: usize = 20;
 
-/// Columns of probes when none are asked for.
+/// Default number of probe columns.
 const PROBES: usize = 3;
 
 /// The recording as a table.
@@ -55,9 +55,9 @@ pub fn to_text(recording: &Recording, probes: &[String], frame: Option<i64>, all
         let measured = measures(header, &stored);
         frames.push((stored, measured));
     }
-    // One unit per column, so that numbers can be compared down the table.
+    // One unit per column, so that its numbers can be compared.
     let largest = frames.iter().filter_map(|(_, (_, size))| size.map(|size| size.max_component())).fold(0.0, f64::max);
-    let (unit, per_metre) = match largest {
+    let (unit, per_meter) = match largest {
         l if l >= 2.0 => ("m", 1.0),
         l if l >= 0.02 => ("cm", 1e2),
         _ => ("mm", 1e3),
@@ -77,7 +77,7 @@ pub fn to_text(recording: &Recording, probes: &[String], frame: Option<i64>, all
         let mut row = vec![format!("  {}", stored.index), format!("{:.4}", stored.time)];
         if largest > 0.0 {
             let shown = |value: Option<f64>, power: i32| {
-                value.map_or("-".into(), |value| format!("{:.2}", value * f64::powi(per_metre, power)))
+                value.map_or("-".into(), |value| format!("{:.2}", value * f64::powi(per_meter, power)))
             };
             row.push(shown(*volume, 3));
             row.extend((0..3).map(|axis| shown(size.map(|size| size[axis]), 1)));
@@ -88,7 +88,7 @@ pub fn to_text(recording: &Recording, probes: &[String], frame: Option<i64>, all
     let right: Vec<bool> = rows[0].iter().map(|_| true).collect();
     text += &table::layout(&rows, &right);
     if largest > 0.0 {
-        text += "  x, y and z are the sides of the box around all bodies; --probe NAME chooses other columns\n";
+        text += "  x, y and z are the extents of all bodies together; --probe NAME selects other columns\n";
     }
     Ok(text)
 }
@@ -98,10 +98,11 @@ fn round(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// Refuses words that no probe of the recording has in its name.
-pub fn check_probes(recording: &Recording, asked: &[String]) -> Result<(), String> {
+/// A word that matches no probe of the recording is an error.
+pub fn check_probes(recording: &Recording, requested: &[String]) -> Result<(), String> {
     let names = &recording.header().probe_names;
-    let Some(unknown) = asked.iter().find(|asked| !names.iter().any(|name| name.contains(asked.as_str()))) else {
+    let Some(unknown) = requested.iter().find(|requested| !names.iter().any(|name| name.contains(requested.as_str())))
+    else {
         return Ok(());
     };
     let hint = match nearest(unknown, names.iter().map(String::as_str)) {
@@ -111,13 +112,15 @@ pub fn check_probes(recording: &Recording, asked: &[String]) -> Result<(), Strin
     Err(format!("the recording has no probe `{unknown}`\nhint: {hint}"))
 }
 
-/// Columns of the table: the probes asked for by name or part of it, else the first that a scene defines itself.
-fn columns(header: &Header, asked: &[String]) -> Vec<usize> {
+/// Columns of the table: the probes that match `--probe`, else the first probes that the scene defines.
+fn columns(header: &Header, requested: &[String]) -> Vec<usize> {
     let names = &header.probe_names;
-    if !asked.is_empty() {
-        return (0..names.len()).filter(|&i| asked.iter().any(|asked| names[i].contains(asked.as_str()))).collect();
+    if !requested.is_empty() {
+        return (0..names.len())
+            .filter(|&i| requested.iter().any(|requested| names[i].contains(requested.as_str())))
+            .collect();
     }
-    // A scene's own probes come as NAME.displacement.x and so on; of a vector the vertical part says most.
+    // The probes of a scene are NAME.displacement.x and so on; the vertical part is the most useful.
     let is_own = |name: &String| name.ends_with(".displacement.z");
     let mut found: Vec<usize> = (0..names.len()).filter(|&i| is_own(&names[i])).collect();
     found.extend((0..names.len()).filter(|&i| names[i] == "energy.total" || names[i] == "inverted_cells"));
@@ -125,7 +128,7 @@ fn columns(header: &Header, asked: &[String]) -> Vec<usize> {
     found
 }
 
-/// Volume [m³] and extents [m] of all bodies together.
+/// Volume \[m³\] and extents \[m\] of all bodies together.
 fn measures(header: &Header, stored: &StoredFrame) -> (Option<f64>, Option<Vec3>) {
     if !stored.has_geometry || header.bodies.is_empty() {
         return (None, None);
@@ -146,7 +149,7 @@ fn measures(header: &Header, stored: &StoredFrame) -> (Option<f64>, Option<Vec3>
     (Some(volume), Some(bounds.size()))
 }
 
-/// Everything but the shapes.
+/// All data except the shapes.
 pub fn to_json(recording: &Recording) -> Result<Value, StoreError> {
     let header = recording.header();
     let mut frames = Vec::with_capacity(recording.frame_count());

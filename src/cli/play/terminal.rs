@@ -1,24 +1,24 @@
-//! What the terminal can show, and a screen that gives the cursor back.
+//! Capabilities of the terminal, and a screen that restores the cursor.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::super::{Failure, talk};
+use super::super::{Failure, console};
 
-/// How pictures can be shown.
+/// Kinds of graphics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graphics {
-    /// By the protocol of kitty.
+    /// The kitty protocol.
     Kitty,
-    /// As sixels.
+    /// Sixels.
     Sixel,
-    /// As colored half blocks.
+    /// Colored half blocks.
     Blocks,
-    /// Not at all.
+    /// No pictures.
     Plain,
 }
 
-/// What standard output can show, as far as the environment tells.
+/// Graphics of standard output, from the environment.
 pub fn detect() -> Graphics {
     detect_from(std::io::stdout().is_terminal(), |name| std::env::var(name).unwrap_or_default())
 }
@@ -28,7 +28,7 @@ fn detect_from(is_terminal: bool, variable: impl Fn(&str) -> String) -> Graphics
     if !is_terminal || term == "dumb" {
         return Graphics::Plain;
     }
-    // tmux and screen keep pictures of the terminal behind them from arriving.
+    // tmux and screen do not pass pictures on to the terminal.
     let is_multiplexed = !variable("TMUX").is_empty() || term.starts_with("screen") || term.starts_with("tmux");
     if !is_multiplexed {
         let names_kitty = |text: &str| ["kitty", "wezterm", "ghostty"].iter().any(|name| text.contains(name));
@@ -49,14 +49,14 @@ fn detect_from(is_terminal: bool, variable: impl Fn(&str) -> String) -> Graphics
     if has_colors && variable("NO_COLOR").is_empty() { Graphics::Blocks } else { Graphics::Plain }
 }
 
-/// Columns and rows of the terminal; 80 × 24 where nobody tells.
+/// Columns and rows of the terminal; 80 × 24 if unknown.
 pub fn size() -> [usize; 2] {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
-    let told = number("COLUMNS").zip(number("LINES")).map(|(columns, rows)| [columns, rows]);
-    told.or_else(ask_stty).filter(|[columns, rows]| *columns > 0 && *rows > 0).unwrap_or([80, 24])
+    let given = number("COLUMNS").zip(number("LINES")).map(|(columns, rows)| [columns, rows]);
+    given.or_else(ask_stty).filter(|[columns, rows]| *columns > 0 && *rows > 0).unwrap_or([80, 24])
 }
 
-/// The size that `stty` knows: the standard library has no way to ask.
+/// The size from `stty`; the standard library cannot read it.
 #[cfg(unix)]
 fn ask_stty() -> Option<[usize; 2]> {
     let terminal = std::fs::File::open("/dev/tty").ok()?;
@@ -77,23 +77,23 @@ fn ask_stty() -> Option<[usize; 2]> {
     None
 }
 
-/// A part of the terminal that is redrawn in place. Dropping it shows the cursor again, below the picture.
+/// A part of the terminal that is redrawn. Dropping it shows the cursor again, below the picture.
 pub struct Screen {
     rows: usize,
 }
 
 impl Screen {
-    /// Makes room for pictures of so many rows and a line below them, and hides the cursor.
+    /// Reserves rows for a picture and its caption, and hides the cursor.
     pub fn open(rows: usize) -> Result<Screen, Failure> {
-        // Scroll first, so that the place that is remembered does not move.
-        talk::print(&format!("{}\x1b[{}A\x1b7\x1b[?25l", "\n".repeat(rows + 1), rows + 1))?;
+        // Scroll first: the saved cursor position must not move.
+        console::print(&format!("{}\x1b[{}A\x1b7\x1b[?25l", "\n".repeat(rows + 1), rows + 1))?;
         IS_OPEN.store(true, Ordering::SeqCst);
         Ok(Screen { rows })
     }
 
-    /// Shows a picture and a line below it.
+    /// Shows a picture and its caption.
     pub fn picture(&self, picture: &str, caption: &str) -> Result<(), Failure> {
-        talk::print(&format!("\x1b8{picture}\x1b8\x1b[{}B\r\x1b[2K{caption}", self.rows))
+        console::print(&format!("\x1b8{picture}\x1b8\x1b[{}B\r\x1b[2K{caption}", self.rows))
     }
 }
 
@@ -106,7 +106,7 @@ impl Drop for Screen {
 /// Whether the cursor is hidden.
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
-/// Shows the cursor again, on a line of its own, if it is hidden.
+/// Shows a hidden cursor again, on a new line.
 pub fn restore() {
     if !IS_OPEN.swap(false, Ordering::SeqCst) {
         return;

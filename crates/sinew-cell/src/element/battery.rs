@@ -1,4 +1,5 @@
-//! What every element must satisfy: interpolation, exact linear fields, volume, mass, and the degree of its quadrature.
+//! Tests that every element must pass: interpolation, exact linear fields, volume, mass, and the degree of its
+//! quadrature.
 
 #![allow(non_snake_case)]
 
@@ -37,7 +38,8 @@ fn shape_functions_interpolate<E: Element<N>, const N: usize>() {
 }
 
 fn gradients_are_derivatives_of_values<E: Element<N>, const N: usize>() {
-    // Shape functions are at most quadratic in each coordinate, so central differences are exact but for rounding / step.
+    // Shape functions are at most quadratic in each coordinate, so central differences are exact but for rounding /
+    // step.
     let step = 0.125;
     for xi in samples::<E, N>() {
         for axis in 0..3 {
@@ -76,7 +78,8 @@ fn volume_and_mass_are_those_of_the_cell<E: Element<N>, const N: usize>() {
     geometry.add_lumped_mass(&cells, &[1060.0], &mut masses);
     assert!((masses.iter().sum::<f64>() - 1060.0 * volume).abs() < 1e-12 * 1060.0 * volume);
     assert!(masses.iter().all(|mass| *mass > 0.0));
-    // The center of mass of an affine image is the image of that of the reference cell: lumping keeps the first moment.
+    // The center of mass of an affine image is the image of the reference cell's center of mass: lumping keeps the
+    // first moment.
     let center = rest.iter().zip(&masses).map(|(x, m)| *x * *m).sum::<Vec3>() / masses.iter().sum::<f64>();
     let weights: f64 = geometry.weights.iter().sum();
     let mut exact = Vec3::zero();
@@ -84,7 +87,7 @@ fn volume_and_mass_are_those_of_the_cell<E: Element<N>, const N: usize>() {
         exact += rest.iter().zip(values).map(|(x, value)| *x * *value).sum::<Vec3>() * (weight / weights);
     }
     assert!((center - exact).norm() < 1e-13);
-    // By symmetry of the affine image, each corner takes the same share.
+    // By symmetry of the affine image, all corners have the same share.
     let corners = if E::mass_shares().is_some() { &masses[..4] } else { &masses[..] };
     assert!(corners.iter().all(|mass| (mass - corners[0]).abs() < 1e-11 * volume * 1060.0));
 }
@@ -175,8 +178,8 @@ fn quadratic_fields_have_exact_gradients_in_quadratic_tets() {
     }
 }
 
-/// The shares of the mass are the diagonal of the consistent mass matrix, ∫ Nₐ² / Σ ∫ N_b², by a rule for quartics; inertia about the
-/// center is 11/108 Σ x xᵀ over the corners.
+/// The mass shares are the diagonal of the consistent mass matrix, ∫ Nₐ² / Σ ∫ N_b², by a rule for quartics; inertia
+/// about the center is 11/108 Σ x xᵀ over the corners.
 #[test]
 fn quadratic_tet_mass_is_the_scaled_diagonal() {
     let shares = Tet10::mass_shares().unwrap();

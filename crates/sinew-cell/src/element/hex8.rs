@@ -4,12 +4,12 @@ use sinew_math::Vec3;
 
 use super::{Element, QuadraturePoint};
 
-/// Hexahedron with trilinear shape functions Nₐ = (1 + ξξₐ)(1 + ηηₐ)(1 + ζζₐ)/8 on \[−1, 1\]³, integrated with 2×2×2 Gauss
-/// points: exact for cubic polynomials in each coordinate, and free of zero-energy modes.
+/// Hexahedron with trilinear shape functions Nₐ = (1 + ξξₐ)(1 + ηηₐ)(1 + ζζₐ)/8 on \[−1, 1\]³, integrated with 2×2×2
+/// Gauss points: exact for cubic polynomials in each coordinate, and free of zero-energy modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hex8;
 
-/// Signs (ξₐ, ηₐ, ζₐ) of the corners: counter-clockwise around the bottom face, then the top face.
+/// Signs (ξₐ, ηₐ, ζₐ) of the corners: counterclockwise around the bottom face, then the top face.
 const CORNERS: [[f64; 3]; 8] = [
     [-1.0, -1.0, -1.0],
     [1.0, -1.0, -1.0],

@@ -1,4 +1,4 @@
-//! Deformation of whole cells, for those who have a mesh and positions but no simulation.
+//! Mean deformation of cells, from a mesh and positions, without a simulation.
 
 use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::{Mat3, Vec3};
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
 
-    /// An affine motion has the same F everywhere, whatever the cells.
+    /// An affine motion has the same F everywhere, for all kinds of cells.
     #[test]
     fn an_affine_motion_is_found_in_every_cell() {
         let f = Mat3::new([[1.1, 0.2, 0.0], [-0.1, 0.9, 0.3], [0.05, 0.0, 1.3]]);

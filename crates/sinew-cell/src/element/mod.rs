@@ -1,13 +1,13 @@
 //! Elements: shape functions and quadrature on a reference cell, and their gradients on the cells of a mesh at rest.
 //!
-//! | element | nodes | points | for |
+//! | element | nodes | points | properties |
 //! |---|---|---|---|
 //! | [`Tet4`] | 4 | 1 | linear tetrahedron: constant F; fills any shape; locks when nearly incompressible |
-//! | [`Tet10`] | 10 | 4 | quadratic tetrahedron: bends well; with the mean volume it does not lock |
+//! | [`Tet10`] | 10 | 4 | quadratic tetrahedron: bends well; does not lock with the mean volume ratio |
 //! | [`Hex8`] | 8 | 2×2×2 | trilinear hexahedron: bends better, needs a structured mesh |
 //!
-//! An [`Element`] knows only its reference cell. [`RestGeometry`] evaluates it once on all cells of a block: gradients
-//! ∂Nₐ/∂X and weights w det(∂X/∂ξ) per quadrature point, from which F = Σ xₐ ⊗ ∂Nₐ/∂X and all integrals follow.
+//! An [`Element`] describes only its reference cell. [`RestGeometry`] evaluates it once on all cells of a block:
+//! gradients ∂Nₐ/∂X and weights w det(∂X/∂ξ) per quadrature point, which give F = Σ xₐ ⊗ ∂Nₐ/∂X and all integrals.
 
 mod hex8;
 mod mean;
@@ -34,7 +34,7 @@ pub trait Element<const N: usize>: Copy + Send + Sync + 'static {
     /// Volume of the reference cell: the sum of the quadrature weights.
     const REFERENCE_VOLUME: f64;
 
-    /// Nodes of the reference cell in their order (that of VTK files).
+    /// Nodes of the reference cell, in VTK order.
     fn reference_nodes() -> [Vec3; N];
 
     /// Nₐ(ξ).
@@ -63,7 +63,7 @@ pub struct QuadraturePoint {
 
 /// F = Σₐ xₐ ⊗ gₐ for node positions x and rest-space gradients g.
 ///
-/// Since the gradients sum to zero, positions are taken relative to node 0: a body far from the origin then loses no digits.
+/// The gradients sum to zero, so positions may be relative to node 0. A body far from the origin then loses no digits.
 #[inline(always)]
 pub fn deformation_gradient<S: Scalar, const N: usize>(positions: &[Vec3<S>; N], gradients: &[Vec3<S>; N]) -> Mat3<S> {
     let mut sum = Mat3::outer(positions[1] - positions[0], gradients[1]);

@@ -7,16 +7,16 @@ use super::Element;
 
 /// Gradients ∂Nₐ/∂X and weights w det(∂X/∂ξ) at every quadrature point of every cell of a block.
 ///
-/// Computed once from the rest positions; the point `q` of the cell `c` has index `c * points_per_cell + q`.
+/// Computed once from the rest positions. Point `q` of cell `c` has index `c * points_per_cell + q`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestGeometry<const N: usize> {
     /// ∂Nₐ/∂X \[1/m\] per point and node.
     pub gradients: Vec<[Vec3; N]>,
-    /// Rest volume that each point stands for [m³].
+    /// Rest volume of each point \[m³\].
     pub weights: Vec<f64>,
     /// Nₐ(ξ) per point of one cell; the same in every cell.
     pub shape_values: Vec<[f64; N]>,
-    /// Share of each node in the mass of a cell, where the element does not take ∫ Nₐ dX.
+    /// Share of each node in the mass of a cell, for elements that do not use ∫ Nₐ dX.
     pub mass_shares: Option<[f64; N]>,
 }
 
@@ -30,17 +30,17 @@ pub enum ElementError {
         cell: usize,
         /// Quadrature point within the cell.
         point: usize,
-        /// w det(∂X/∂ξ) [m³].
+        /// w det(∂X/∂ξ) \[m³\].
         volume: f64,
     },
-    /// A cell names a node that does not exist.
-    #[error("cell {cell} names node {node}, but there are {node_count} nodes")]
+    /// A cell refers to a node that does not exist.
+    #[error("cell {cell} refers to node {node}, but there are {node_count} nodes")]
     NodeOutOfRange {
         /// Cell within the block.
         cell: usize,
         /// The node.
         node: u32,
-        /// How many nodes there are.
+        /// Number of nodes.
         node_count: usize,
     },
     /// The node list does not divide into cells.
@@ -75,7 +75,7 @@ impl<const N: usize> RestGeometry<N> {
             for (point, (quadrature, reference)) in points.iter().zip(&reference).enumerate() {
                 let jacobian = super::deformation_gradient(&corners, reference);
                 let volume = quadrature.weight * jacobian.determinant();
-                // Written so that NaN fails too.
+                // This form catches NaN too.
                 if !(volume > 0.0 && volume.is_finite()) {
                     return Err(ElementError::NotPositive { cell, point, volume });
                 }
@@ -96,7 +96,7 @@ impl<const N: usize> RestGeometry<N> {
         self.weights.len() / self.points_per_cell()
     }
 
-    /// Rest volume of a cell [m³].
+    /// Rest volume of a cell \[m³\].
     pub fn cell_volume(&self, cell: usize) -> f64 {
         let points = self.points_per_cell();
         self.weights[cell * points..][..points].iter().sum()
@@ -104,11 +104,11 @@ impl<const N: usize> RestGeometry<N> {
 
     /// Adds the lumped mass of every cell to its nodes: mₐ += ρ ∫ Nₐ dX, the row sums of the consistent mass matrix.
     ///
-    /// `densities` [kg/m³] has one entry per cell. Row sums are positive for linear elements (Nₐ > 0 at all points of their
-    /// rules) and keep the total mass and, for affine motions, the momentum. Elements whose row sums are not positive bring shares of
-    /// their own ([`Element::mass_shares`]): mₐ += sₐ ρ V.
+    /// `densities` \[kg/m³\] has one entry per cell. Row sums are positive for linear elements (Nₐ > 0 at all points of
+    /// their rules) and preserve the total mass and, for affine motions, the momentum. Elements whose row sums are not
+    /// positive define their own shares ([`Element::mass_shares`]): mₐ += sₐ ρ V.
     pub fn add_lumped_mass(&self, cells: &[u32], densities: &[f64], masses: &mut [f64]) {
-        debug_assert_eq!(cells.len(), self.cell_count() * N, "the node list this geometry was made from");
+        debug_assert_eq!(cells.len(), self.cell_count() * N, "the node list of this geometry");
         debug_assert_eq!(densities.len(), self.cell_count(), "one density per cell");
         let points = self.points_per_cell();
         for (cell, nodes) in cells.chunks_exact(N).enumerate() {

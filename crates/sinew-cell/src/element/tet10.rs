@@ -4,24 +4,26 @@ use sinew_math::Vec3;
 
 use super::{Element, QuadraturePoint};
 
-/// Tetrahedron with quadratic shape functions of the barycentric coordinates L₀ = 1 − ξ − η − ζ, L₁ = ξ, L₂ = η, L₃ = ζ:
+/// Tetrahedron with quadratic shape functions of the barycentric coordinates L₀ = 1 − ξ − η − ζ, L₁ = ξ, L₂ = η, L₃ =
+/// ζ:
 ///
-/// $$ N_i = L_i (2 L_i - 1) \ \text{at corners}, \qquad N_{ij} = 4 L_i L_j \ \text{in the middles of edges} $$
+/// $$ N_i = L_i (2 L_i - 1) \ \text{at corners}, \qquad N_{ij} = 4 L_i L_j \ \text{at midpoints of edges} $$
 ///
-/// in the node order of VTK: corners 0–3, then the middles of the edges 01, 12, 20, 03, 13, 23. Four points integrate quadratic
-/// polynomials exactly, which is what the stiffness of a cell with straight edges asks for; six strains at four points are the 24
-/// numbers that tell apart all 30 − 6 deformations, so no motion is free.
+/// in VTK node order: corners 0–3, then the midpoints of the edges 01, 12, 20, 03, 13, 23. Four points integrate
+/// quadratic polynomials exactly, as the stiffness of a cell with straight edges requires. Six strains at four points
+/// are 24 numbers, which distinguish all 30 − 6 deformations, so there are no zero-energy modes.
 ///
 /// # Mass
 ///
-/// The row sums ∫ Nₐ dX are −V/20 at corners: a negative mass. Instead the diagonal of the consistent mass matrix is scaled to the mass of
-/// the cell [Hinton76]: ∫ Nᵢ² = V/70 and ∫ Nᵢⱼ² = 8V/105 give each corner 1/36 of the mass and each middle 4/27. All are positive; total
-/// mass, center of mass and so momentum are exact. The inertia of a cell about its own center is 11/108 Σ x xᵀ instead of 1/20 (a linear
-/// tetrahedron has 1/4): an error that vanishes with h² as a part of the inertia of a body.
+/// The row sums ∫ Nₐ dX are −V/20 at corners: a negative mass. Instead, the diagonal of the consistent mass matrix is
+/// scaled to the mass of the cell [Hinton76]: ∫ Nᵢ² = V/70 and ∫ Nᵢⱼ² = 8V/105 give each corner 1/36 of the mass and
+/// each midpoint 4/27. All are positive. Total mass and center of mass are exact, and so is momentum. The inertia of a
+/// cell about its own center is 11/108 Σ x xᵀ instead of 1/20 (a linear tetrahedron has 1/4). Relative to the inertia
+/// of a body this error vanishes with h².
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tet10;
 
-/// The corners at the ends of each edge, in the order of the middle nodes.
+/// The corners at the ends of each edge, in the order of the midpoint nodes.
 const EDGES: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
 
 /// (5 − √5)/20.

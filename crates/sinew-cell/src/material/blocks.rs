@@ -87,7 +87,7 @@ impl<S: Scalar> Default for ShapeRoom<S> {
 pub struct Shape<'a, S> {
     /// Their gradients in rest space \[1/m\], at most [`MAX_NODES`].
     pub gradients: &'a [Vec3<S>],
-    /// Rest volume that the point stands for [m³].
+    /// Rest volume that the point stands for \[m³\].
     pub weight: S,
     /// Room for vectors of each node.
     pub(super) vectors: &'a mut [[Vec3<S>; MAX_NODES]; 3],

@@ -20,9 +20,9 @@ pub struct Uniaxial {
     pub stretch: f64,
     /// Stretch of y and z for which the sides are free of traction.
     pub lateral_stretch: f64,
-    /// Force per rest area P₁₁ [Pa].
+    /// Force per rest area P₁₁ \[Pa\].
     pub nominal_stress: f64,
-    /// Force per deformed area [Pa].
+    /// Force per deformed area \[Pa\].
     pub cauchy_stress: f64,
 }
 
@@ -33,9 +33,9 @@ pub struct Biaxial {
     pub stretches: [f64; 2],
     /// Stretch along z for which the faces are free of traction.
     pub thickness_stretch: f64,
-    /// Forces per rest area P₁₁, P₂₂ [Pa].
+    /// Forces per rest area P₁₁, P₂₂ \[Pa\].
     pub nominal_stresses: [f64; 2],
-    /// Forces per deformed area [Pa].
+    /// Forces per deformed area \[Pa\].
     pub cauchy_stresses: [f64; 2],
 }
 
@@ -44,9 +44,9 @@ pub struct Biaxial {
 pub struct SimpleShear {
     /// Amount of shear γ.
     pub shear: f64,
-    /// First Piola–Kirchhoff stress P [Pa].
+    /// First Piola–Kirchhoff stress P \[Pa\].
     pub nominal_stress: Mat3,
-    /// Cauchy stress [Pa].
+    /// Cauchy stress \[Pa\].
     pub cauchy_stress: Mat3,
 }
 
@@ -67,7 +67,7 @@ pub enum ClosedFormError {
     NoEquilibrium {
         /// The last stretch tried.
         stretch: f64,
-        /// The traction that remains [Pa].
+        /// The traction that remains \[Pa\].
         traction: f64,
     },
     /// The fibers do not run along an axis, or pull the free sides apart unevenly.

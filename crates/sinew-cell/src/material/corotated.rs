@@ -18,11 +18,13 @@ use super::volume::VolumeTerm;
 
 /// Fixed corotated elasticity: the distance of F from the nearest rotation R, and the change of volume.
 ///
-/// $$ \psi = \mu \sum_i (\sigma_i - 1)^2 + \tfrac{\lambda}{2} (J - 1)^2, \qquad
-///    P = 2\mu (F - R) + \lambda (J - 1) \operatorname{cof} F $$
+/// ```math
+/// \psi = \mu \sum_i (\sigma_i - 1)^2 + \tfrac{\lambda}{2} (J - 1)^2, \qquad
+///    P = 2\mu (F - R) + \lambda (J - 1) \operatorname{cof} F
+/// ```
 ///
 /// Finite under inversion, so no line-search guard is needed; the stress pushes an inverted cell back, and jumps only where
-/// two singular values add up to zero. Small strains give Hooke's law with μ, λ [Pa]. Reference: [Stomakhin12].
+/// two singular values add up to zero. Small strains give Hooke's law with μ, λ \[Pa\]. Reference: \[Stomakhin12\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Corotated;
 

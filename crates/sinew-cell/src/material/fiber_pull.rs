@@ -27,12 +27,16 @@ const SMALLEST_VOLUME: f64 = 0.2;
 
 /// The stretch of fibers along the unit vector a at one point, and what its derivatives are made of.
 ///
-/// $$ \bar\lambda = \varphi(J)\, l, \quad l = |F a|, \qquad \varphi = h(J)^{-1/3} $$
+/// ```math
+/// \bar\lambda = \varphi(J)\, l, \quad l = |F a|, \qquad \varphi = h(J)^{-1/3}
+/// ```
 ///
 /// where h(J) = J down to a volume ratio of 0.2 and, below, the map of [`Invertible`](super::Invertible), which never reaches zero: inverted
 /// cells have a finite stretch. For [`FiberStretch::Full`] φ = 1. With m = F a ⊗ a and C = cof F
 ///
-/// $$ \frac{\partial \bar\lambda}{\partial F} = \frac{\varphi}{l}\, m + \varphi' l\, C $$
+/// ```math
+/// \frac{\partial \bar\lambda}{\partial F} = \frac{\varphi}{l}\, m + \varphi' l\, C
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StretchedFiber<S> {
     /// a.
@@ -72,7 +76,7 @@ impl<S: Scalar> StretchedFiber<S> {
         self.phi[0] * self.length
     }
 
-    /// P = T ∂λ̄/∂F for the tension T = W′ [Pa].
+    /// P = T ∂λ̄/∂F for the tension T = W′ \[Pa\].
     #[inline(always)]
     pub fn stress(&self, tension: S) -> Mat3<S> {
         Mat3::outer(self.moved * (tension * self.phi[0] / self.length), self.rest)
@@ -87,11 +91,15 @@ impl<S: Scalar> StretchedFiber<S> {
 
     /// What the tangent adds to the blocks of the flesh, but for the change of C itself, which [`pressure`](Self::pressure) multiplies:
     ///
-    /// $$ \delta F : \delta P = \frac{T\varphi}{l} |\delta F\, a|^2 + \alpha\, \mu^2 + 2 \beta\, \mu \nu + \gamma\, \nu^2, \quad
-    ///    \mu = m : \delta F,\ \nu = C : \delta F, $$
+    /// ```math
+    /// \delta F : \delta P = \frac{T\varphi}{l} |\delta F\, a|^2 + \alpha\, \mu^2 + 2 \beta\, \mu \nu + \gamma\, \nu^2, \quad
+    ///    \mu = m : \delta F,\ \nu = C : \delta F,
+    /// ```
     ///
-    /// $$ \alpha = \frac{T' \varphi^2}{l^2} - \frac{T \varphi}{l^3}, \quad \beta = \frac{T \varphi'}{l} + T' \varphi \varphi', \quad
-    ///    \gamma = T \varphi'' l + T' \varphi'^2 l^2 . $$
+    /// ```math
+    /// \alpha = \frac{T' \varphi^2}{l^2} - \frac{T \varphi}{l^3}, \quad \beta = \frac{T \varphi'}{l} + T' \varphi \varphi', \quad
+    ///    \gamma = T \varphi'' l + T' \varphi'^2 l^2 .
+    /// ```
     #[inline(always)]
     pub fn beside(&self, tension: S, stiffness: S, gradients: &[Vec3<S>], weight: S, out: &mut PullBlocks<S>) {
         let across = tension * self.phi[0] / self.length;

@@ -20,21 +20,27 @@ const LINEAR_STRETCH: f64 = 1.4;
 
 /// Stable neo-Hookean matrix with passive fibers along the unit vector a of the rest state.
 ///
-/// $$ \psi = \psi_\text{matrix}(F) + w(l), \quad l = |F a|, \qquad P = P_\text{matrix} + \frac{T(l)}{l}\, F a \otimes a, \quad T = w' $$
+/// ```math
+/// \psi = \psi_\text{matrix}(F) + w(l), \quad l = |F a|, \qquad P = P_\text{matrix} + \frac{T(l)}{l}\, F a \otimes a, \quad T = w'
+/// ```
 ///
-/// $$ T(l) = \begin{cases} 0 & l \le 1 \\ k\, (e^{c (l - 1)} - 1)/c & 1 < l \le l_* \\
-///    T(l_*) + k\, e^{c (l_* - 1)} (l - l_*) & l > l_* = 1.4 \end{cases} $$
+/// ```math
+/// T(l) = \begin{cases} 0 & l \le 1 \\ k\, (e^{c (l - 1)} - 1)/c & 1 < l \le l_* \\
+///    T(l_*) + k\, e^{c (l_* - 1)} (l - l_*) & l > l_* = 1.4 \end{cases}
+/// ```
 ///
-/// Slack fibers buckle and carry nothing; taut ones have the modulus k [Pa] at first and stiffen with the exponent c; the straight
+/// Slack fibers buckle and carry nothing; taut ones have the modulus k \[Pa\] at first and stiffen with the exponent c; the straight
 /// continuation keeps trial states of a solver from overflowing. T is continuous, and so is T′ at l∗ but not at l = 1.
 ///
-/// $$ \delta P_\text{fiber} = \Bigl[ \frac{T}{l} (I - n \otimes n) + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l $$
+/// ```math
+/// \delta P_\text{fiber} = \Bigl[ \frac{T}{l} (I - n \otimes n) + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l
+/// ```
 ///
 /// Because T ≥ 0 and T′ ≥ 0 the tangent of the fibers is positive semi-definite by itself. The definite tangent is therefore the exact
 /// one wherever the sum of both is definite (tension often repairs a matrix that is not), and else the matrix projected in its
 /// principal stretches plus the fibers as they are: the separable route of SIF-031.
 ///
-/// [`MaterialPoint::extra`] begins with \[k, c\], [`MaterialPoint::fiber`] is a. References: [Sifakis07, A.3], [Weiss96], [Smith18].
+/// [`MaterialPoint::extra`] begins with \[k, c\], [`MaterialPoint::fiber`] is a. References: \[Sifakis07, A.3\], \[Weiss96\], \[Smith18\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberReinforced;
 
@@ -58,16 +64,16 @@ fn exponential_quotients<S: Scalar>(y: S) -> [S; 2] {
 /// Energy and tension of a fiber as functions of its stretch.
 #[derive(Clone, Copy, Debug)]
 pub struct FiberCurve<S = f64> {
-    /// w [J/m³].
+    /// w \[J/m³\].
     pub energy: S,
-    /// T = w′ [Pa].
+    /// T = w′ \[Pa\].
     pub tension: S,
-    /// T′ [Pa]; zero for slack fibers.
+    /// T′ \[Pa\]; zero for slack fibers.
     pub stiffness: S,
 }
 
 impl<S: Scalar> FiberCurve<S> {
-    /// At elongation l − 1, with modulus k [Pa] and exponent c.
+    /// At elongation l − 1, with modulus k \[Pa\] and exponent c.
     #[inline(always)]
     pub fn at(elongation: S, k: S, c: S) -> Self {
         let limit = S::splat(LINEAR_STRETCH - 1.0);

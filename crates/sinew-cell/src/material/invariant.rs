@@ -1,18 +1,22 @@
 //! Laws given by their derivatives with respect to the invariants of C = FᵀF and a fiber direction a (SIF-014, SIF-031).
 //!
-//! $$ I_1 = \operatorname{tr} C, \quad I_2 = \operatorname{tr} C^2, \quad I_3 = \det C, \quad I_4 = a \cdot C a, \quad I_5 = a \cdot C^2 a $$
+//! ```math
+//! I_1 = \operatorname{tr} C, \quad I_2 = \operatorname{tr} C^2, \quad I_3 = \det C, \quad I_4 = a \cdot C a, \quad I_5 = a \cdot C^2 a
+//! ```
 //!
 //! With Jₘ = ∂Iₘ/∂C the second Piola–Kirchhoff stress is S = 2 Σ ψₘ Jₘ, and P = F S. In the frame of the principal stretches,
 //! F = U Σ Vᵀ, Ŝ = Vᵀ S V, δF̂ = Uᵀ δF V and δĈ = δF̂ᵀ Σ + Σ δF̂,
 //!
-//! $$ \delta P = U \bigl[ \delta\hat F\, \hat S + \Sigma\, (\hat T : \delta\hat C) \bigr] V^T, \qquad
+//! ```math
+//! \delta P = U \bigl[ \delta\hat F\, \hat S + \Sigma\, (\hat T : \delta\hat C) \bigr] V^T, \qquad
 //!    \hat T = 2 \sum_{mn} \psi_{mn}\, j_m j_n^T + 2 \sum_m \psi_m H_m, \qquad
-//!    \delta F : \delta P = \delta\hat F : (\delta\hat F \hat S) + \tfrac12\, \delta\hat C : \hat T : \delta\hat C $$
+//!    \delta F : \delta P = \delta\hat F : (\delta\hat F \hat S) + \tfrac12\, \delta\hat C : \hat T : \delta\hat C
+//! ```
 //!
 //! where jₘ and Hₘ are Jₘ and ∂Jₘ/∂C in orthonormal coordinates (δC₁₁, δC₂₂, δC₃₃, √2 δC₁₂, √2 δC₁₃, √2 δC₂₃). If the 3×3
 //! matrix Ŝ and the 6×6 matrix T̂ are positive semi-definite, so is the tangent; the reverse does not hold, hence clamping both is safe
 //! and generous. Two misprints of the document are corrected here: the second entry of j₅ has σ₂, and T̂ has the factor 2 when it
-//! acts on δĈ (4 is right for δĈ/2). References: [Sifakis07, A.3], [Weiss96].
+//! acts on δĈ (4 is right for δĈ/2). References: \[Sifakis07, A.3\], \[Weiss96\].
 
 #![allow(non_snake_case)]
 
@@ -48,9 +52,9 @@ impl<S: Scalar> Invariants<S> {
 /// First and second derivatives of ψ(I₁ … I₅).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InvariantDerivatives<S = f64> {
-    /// ψₘ = ∂ψ/∂Iₘ [Pa].
+    /// ψₘ = ∂ψ/∂Iₘ \[Pa\].
     pub first: [S; 5],
-    /// ψₘₙ = ∂²ψ/∂Iₘ∂Iₙ [Pa], symmetric.
+    /// ψₘₙ = ∂²ψ/∂Iₘ∂Iₙ \[Pa\], symmetric.
     pub second: [[S; 5]; 5],
 }
 
@@ -61,7 +65,7 @@ impl<S: Scalar> InvariantDerivatives<S> {
         Self { first: [S::zero(); 5], second: [[S::zero(); 5]; 5] }
     }
 
-    /// Second Piola–Kirchhoff stress S = 2 Σ ψₘ ∂Iₘ/∂C [Pa].
+    /// Second Piola–Kirchhoff stress S = 2 Σ ψₘ ∂Iₘ/∂C \[Pa\].
     #[inline(always)]
     pub fn second_piola(&self, F: &Mat3<S>, fiber: Vec3<S>) -> Mat3<S> {
         let C = F.transpose_mul(F);
@@ -88,7 +92,7 @@ pub trait InvariantLaw: Copy + Send + Sync + 'static {
     /// How ψ depends on the volume; see [`Material::VOLUME_TERM`].
     const VOLUME_TERM: VolumeTerm = VolumeTerm::Inseparable;
 
-    /// Energy density ψ [J/m³].
+    /// Energy density ψ \[J/m³\].
     fn energy_density<S: Scalar>(&self, invariants: &Invariants<S>, point: &MaterialPoint<S>) -> S;
 
     /// The same from F, for laws that can then keep their digits near rest.
@@ -97,7 +101,7 @@ pub trait InvariantLaw: Copy + Send + Sync + 'static {
         self.energy_density(&Invariants::of(F, point.fiber), point)
     }
 
-    /// Derivatives of ψ [Pa].
+    /// Derivatives of ψ \[Pa\].
     fn derivatives<S: Scalar>(&self, invariants: &Invariants<S>, point: &MaterialPoint<S>) -> InvariantDerivatives<S>;
 
     /// Parameters without the volume term; see [`Material::without_volume_term`].
@@ -204,9 +208,9 @@ pub struct InvariantTangent<S = f64> {
     pub v: Mat3<S>,
     /// Principal stretches; the last has the sign of det F.
     pub sigma: Vec3<S>,
-    /// Ŝ = Vᵀ S V [Pa].
+    /// Ŝ = Vᵀ S V \[Pa\].
     pub stress: Mat3<S>,
-    /// T̂ [Pa] over (11, 22, 33, 12, 13, 23).
+    /// T̂ \[Pa\] over (11, 22, 33, 12, 13, 23).
     pub stiffness: [[S; 6]; 6],
 }
 

@@ -19,7 +19,7 @@ pub enum Extension {
     /// By an energy of its own: twice differentiable, so that a line search may trust it.
     #[default]
     Energy,
-    /// By the stress at the threshold: the choice of [Sifakis07]. Not the derivative of an energy.
+    /// By the stress at the threshold: the choice of \[Sifakis07\]. Not the derivative of an energy.
     Constant,
 }
 
@@ -51,16 +51,20 @@ impl Inversion {
 ///
 /// [`Extension::Energy`] puts the law behind a map h of the stretches that never reaches zero, and adds a convex term:
 ///
-/// $$ \tilde\psi(\sigma) = \psi(h(\sigma_1), h(\sigma_2), h(\sigma_3)) + \sum_i p(\sigma_i), \qquad
+/// ```math
+/// \tilde\psi(\sigma) = \psi(h(\sigma_1), h(\sigma_2), h(\sigma_3)) + \sum_i p(\sigma_i), \qquad
 ///    h = \frac{\varepsilon}{1 + t + t^2}, \quad p = \frac{\lambda + 2\mu}{2} \frac{t^3}{1 + t}, \quad
-///    t = \max\Bigl(0, \frac{\varepsilon - \sigma}{\varepsilon}\Bigr) $$
+///    t = \max\Bigl(0, \frac{\varepsilon - \sigma}{\varepsilon}\Bigr)
+/// ```
 ///
 /// with h = σ for σ ≥ ε. Because 1/(1 + t + t²) = 1 − t + O(t³), h and ψ̃ are twice differentiable at the threshold, and all
 /// that is needed are the first and second derivatives of ψ, whatever the law:
 ///
-/// $$ \tilde\psi_i = \psi_i h_i' + p_i', \qquad \tilde\psi_{ij} = \psi_{ij} h_i' h_j' + \delta_{ij} (\psi_i h_i'' + p_i'') , \qquad
+/// ```math
+/// \tilde\psi_i = \psi_i h_i' + p_i', \qquad \tilde\psi_{ij} = \psi_{ij} h_i' h_j' + \delta_{ij} (\psi_i h_i'' + p_i'') , \qquad
 ///    \frac{\tilde\psi_i - \tilde\psi_j}{\sigma_i - \sigma_j} = \frac{\psi_i - \psi_j}{h_i - h_j}\, h[ij]\, \frac{h_i' + h_j'}{2}
-///      + \frac{\psi_i + \psi_j}{2}\, h'[ij] + p'[ij] $$
+///    + \frac{\psi_i + \psi_j}{2}\, h'[ij] + p'[ij]
+/// ```
 ///
 /// where f\[ij\] = (fᵢ − fⱼ)/(σᵢ − σⱼ) is written without subtraction. A logarithm of the volume, the barrier of L, grows
 /// almost linearly in t down to the mirrored threshold, so the force that opens the cell keeps its size there; beyond, p takes over as a
@@ -74,7 +78,7 @@ impl Inversion {
 /// axes, for reports and not for line searches.
 ///
 /// [`MaterialPoint::extra`] holds the parameters of L in its first two places, then ε and 0 (energy) or 1 (constant).
-/// References: [Irving04], [Teran05inv], [Stomakhin12].
+/// References: \[Irving04\], \[Teran05inv\], \[Stomakhin12\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Invertible<L>(pub L);
 

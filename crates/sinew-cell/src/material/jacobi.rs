@@ -130,7 +130,7 @@ fn rotate<S: Scalar, const N: usize>(
 mod tests {
     use super::*;
 
-    /// Symmetric test matrix with entries in [−1, 1] from a linear congruence.
+    /// Symmetric test matrix with entries in \[−1, 1\] from a linear congruence.
     fn sample<const N: usize>(seed: u32) -> [[f64; N]; N] {
         let mut state = seed;
         let mut a = [[0.0; N]; N];

@@ -11,14 +11,14 @@ use super::volume::{VolumeTerm, WithPressure, pointwise_lambda};
 
 /// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
 ///
-/// `mu` and `lambda` are always the Lamé parameters of the small-strain limit [Pa], whatever the law, so that code that only
+/// `mu` and `lambda` are always the Lamé parameters of the small-strain limit \[Pa\], whatever the law, so that code that only
 /// needs a stiffness (time-step estimates, contact, scaling) can read them. What the rest holds is said by each law; tables of
 /// many points store only the first [`Material::PARAMETERS`] numbers of [`MaterialPoint::into_array`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaterialPoint<S = f64> {
-    /// Shear modulus μ of the small-strain limit [Pa].
+    /// Shear modulus μ of the small-strain limit \[Pa\].
     pub mu: S,
-    /// Second Lamé parameter λ of the small-strain limit [Pa].
+    /// Second Lamé parameter λ of the small-strain limit \[Pa\].
     pub lambda: S,
     /// Further parameters of the law; zero where it has none.
     pub extra: [S; 4],
@@ -61,7 +61,7 @@ impl<S: Scalar> MaterialPoint<S> {
 /// A hyperelastic law at one point.
 ///
 /// Only [`energy_density`](Material::energy_density) must be written; stress and differential then follow by complex step
-/// [Martins00] and the definite tangent by an eigendecomposition. Hot laws write closed forms, and the test battery compares
+/// \[Martins00\] and the definite tangent by an eigendecomposition. Hot laws write closed forms, and the test battery compares
 /// them with the defaults.
 ///
 /// Implementations are branch-free (`Scalar::select`), analytic away from the selected thresholds, and marked
@@ -89,10 +89,10 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// How ψ depends on the volume: which term may be evaluated with the mean over a cell ([`VolumeForm`](super::VolumeForm)).
     const VOLUME_TERM: VolumeTerm = VolumeTerm::Inseparable;
 
-    /// Energy density ψ(F) per rest volume [J/m³]; zero at rest.
+    /// Energy density ψ(F) per rest volume \[J/m³\]; zero at rest.
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S;
 
-    /// First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa]; default: complex step of ψ, nine evaluations.
+    /// First Piola–Kirchhoff stress P = ∂ψ/∂F \[Pa\]; default: complex step of ψ, nine evaluations.
     #[inline(always)]
     fn stress<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {
         let constant = point.map(ComplexStep::constant);
@@ -105,7 +105,7 @@ pub trait Material: Copy + Send + Sync + 'static {
         (self.energy_density(F, point), self.stress(F, point))
     }
 
-    /// δP = (∂P/∂F) : δF [Pa]; default: complex step of [`stress`](Material::stress).
+    /// δP = (∂P/∂F) : δF \[Pa\]; default: complex step of [`stress`](Material::stress).
     #[inline(always)]
     fn stress_differential<S: Scalar>(&self, F: &Mat3<S>, dF: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {
         let constant = point.map(ComplexStep::constant);

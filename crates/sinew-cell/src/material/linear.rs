@@ -13,8 +13,10 @@ use super::volume::VolumeTerm;
 
 /// Linear elasticity in the small strain ε = (F + Fᵀ)/2 − I.
 ///
-/// $$ \psi = \mu\, \varepsilon : \varepsilon + \tfrac{\lambda}{2} \operatorname{tr}^2 \varepsilon, \qquad
-///    P = 2\mu\varepsilon + \lambda \operatorname{tr}(\varepsilon) I $$
+/// ```math
+/// \psi = \mu\, \varepsilon : \varepsilon + \tfrac{\lambda}{2} \operatorname{tr}^2 \varepsilon, \qquad
+///    P = 2\mu\varepsilon + \lambda \operatorname{tr}(\varepsilon) I
+/// ```
 ///
 /// The tangent is constant and positive semi-definite, so one linear solve finds the equilibrium. Not objective: a rotation
 /// by θ shows up as a compression by 1 − cos θ. For comparisons with linear theory, not for flesh. LUO-01.

@@ -21,17 +21,21 @@ use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// Two-constant rubber on the isochoric part of the deformation, F̄ = J^(−1/3) F.
 ///
-/// $$ \psi = c_{10} (J^{-2/3} I_1 - 3) + c_{01} (J^{-4/3} I_2 - 3) + \tfrac{\kappa}{2} \ln^2 J, \qquad
-///    I_1 = \operatorname{tr} C,\quad I_2 = \tfrac12 (\operatorname{tr}^2 C - \operatorname{tr} C^2) $$
+/// ```math
+/// \psi = c_{10} (J^{-2/3} I_1 - 3) + c_{01} (J^{-4/3} I_2 - 3) + \tfrac{\kappa}{2} \ln^2 J, \qquad
+///    I_1 = \operatorname{tr} C,\quad I_2 = \tfrac12 (\operatorname{tr}^2 C - \operatorname{tr} C^2)
+/// ```
 ///
-/// $$ P = w F - w_2 F C + (\kappa \ln J - p) F^{-T}, \quad w_1 = 2 c_{10} J^{-2/3},\ w_2 = 2 c_{01} J^{-4/3},\
-///    w = w_1 + w_2 I_1,\ p = \tfrac13 (w I_1 - w_2 \operatorname{tr} C^2) $$
+/// ```math
+/// P = w F - w_2 F C + (\kappa \ln J - p) F^{-T}, \quad w_1 = 2 c_{10} J^{-2/3},\ w_2 = 2 c_{01} J^{-4/3},\
+///    w = w_1 + w_2 I_1,\ p = \tfrac13 (w I_1 - w_2 \operatorname{tr} C^2)
+/// ```
 ///
 /// The passive flesh of SIF-016, and of TER-33/34 in the corrected form (the printed F³ and F⁻¹ hold only for diagonal F).
 /// Small strains give μ = 2 (c₁₀ + c₀₁) and bulk modulus κ. With c₀₁ = 0 it is the isochoric neo-Hookean law. For J ≤ 0 the
-/// energy is +∞; beyond J = e the volume term softens. References: [Mooney40], [Rivlin48], [Weiss96].
+/// energy is +∞; beyond J = e the volume term softens. References: \[Mooney40\], \[Rivlin48\], \[Weiss96\].
 ///
-/// [`MaterialPoint::extra`] begins with \[c₀₁, κ\] [Pa]; c₁₀ = μ/2 − c₀₁ and λ = κ − 2μ/3.
+/// [`MaterialPoint::extra`] begins with \[c₀₁, κ\] \[Pa\]; c₁₀ = μ/2 − c₀₁ and λ = κ − 2μ/3.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MooneyRivlin;
 
@@ -180,7 +184,7 @@ impl Material for MooneyRivlin {
 }
 
 impl MooneyRivlin {
-    /// Blocks of ψ + pJ, whose last term has the differential pJ [(G:δF) G − G δFᵀ G]: it joins those of G.
+    /// Blocks of ψ + pJ, whose last term has the differential pJ \[(G:δF) G − G δFᵀ G\]: it joins those of G.
     #[inline(always)]
     fn blocks<S: Scalar>(
         &self,

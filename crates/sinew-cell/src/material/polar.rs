@@ -77,7 +77,9 @@ const TRACE_STEPS: usize = 5;
 
 /// R as the derivative of t = tr S, the largest root of t⁴ − 2I₁t² − 8Jt + I₁² − 4I₂ = 0, where I₁ = |F|², I₂ = |cof F|²:
 ///
-/// $$ R = \frac{(I_1 + s) F - F F^T F + t \operatorname{cof} F}{t s - J}, \qquad s = \tfrac12 (t^2 - I_1) $$
+/// ```math
+/// R = \frac{(I_1 + s) F - F F^T F + t \operatorname{cof} F}{t s - J}, \qquad s = \tfrac12 (t^2 - I_1)
+/// ```
 ///
 /// The denominator is (σ₁ + σ₂)(σ₂ + σ₃)(σ₃ + σ₁). The mask tells where it is safely above zero and Newton's method, which
 /// comes down monotonically from √(3I₁) ≥ t, has converged; elsewhere the rotation means nothing. One Newton–Schulz step

@@ -3,12 +3,14 @@
 //! In the frame Uᵀ · V the 9×9 matrix ∂P/∂F falls apart into one 3×3 block, the Hessian of ψ(σ) (scaling of the axes), and
 //! three 2×2 blocks \[\[α, β\], \[β, α\]\] acting on (δFᵢⱼ, δFⱼᵢ) (SIF-029), whose eigenvalues are
 //!
-//! $$ \alpha + \beta = \frac{\psi_i - \psi_j}{\sigma_i - \sigma_j} \ \text{(flip)}, \qquad
-//!    \alpha - \beta = \frac{\psi_i + \psi_j}{\sigma_i + \sigma_j} \ \text{(twist)}, \qquad \psi_i = \partial\psi/\partial\sigma_i. $$
+//! ```math
+//! \alpha + \beta = \frac{\psi_i - \psi_j}{\sigma_i - \sigma_j} \ \text{(flip)}, \qquad
+//!    \alpha - \beta = \frac{\psi_i + \psi_j}{\sigma_i + \sigma_j} \ \text{(twist)}, \qquad \psi_i = \partial\psi/\partial\sigma_i.
+//! ```
 //!
 //! Each law gives both quotients in a form without the vanishing denominators, so equal stretches need no care. Clamping the
 //! eigenvalues at zero is then three comparisons for each kind and one 3×3 eigenproblem (SIF-030).
-//! References: [Teran05inv], [Stomakhin12], [Smith19].
+//! References: \[Teran05inv\], \[Stomakhin12\], \[Smith19\].
 
 #![allow(non_snake_case)]
 
@@ -20,7 +22,7 @@ use super::jacobi::positive_part_of;
 use super::law::{Material, MaterialPoint};
 use super::tangent::{Tangent9, unit_direction};
 
-/// Second derivatives of an isotropic law in the frame of its principal stretches [Pa].
+/// Second derivatives of an isotropic law in the frame of its principal stretches \[Pa\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrincipalHessian<S = f64> {
     /// ∂²ψ/∂σᵢ∂σⱼ, symmetric.
@@ -49,10 +51,10 @@ impl<S: Scalar> PrincipalHessian<S> {
 
 /// A law that depends on F only through its principal stretches σ₁ ≥ σ₂ ≥ |σ₃| (σ₃ < 0 where det F < 0), symmetrically.
 pub trait IsotropicLaw: Material {
-    /// ∂ψ/∂σᵢ: the principal nominal stresses [Pa].
+    /// ∂ψ/∂σᵢ: the principal nominal stresses \[Pa\].
     fn principal_stress<S: Scalar>(&self, stretches: Vec3<S>, point: &MaterialPoint<S>) -> Vec3<S>;
 
-    /// Second derivatives in the principal frame [Pa].
+    /// Second derivatives in the principal frame \[Pa\].
     fn principal_hessian<S: Scalar>(&self, stretches: Vec3<S>, point: &MaterialPoint<S>) -> PrincipalHessian<S>;
 }
 

@@ -20,7 +20,7 @@ pub enum RestDefect {
     /// ψ(I) is not zero, or no number.
     #[error("its energy there is {energy} J/m³ instead of 0; subtract this constant from the energy")]
     Energy {
-        /// ψ(I) [J/m³].
+        /// ψ(I) \[J/m³\].
         energy: f64,
     },
     /// P(I) is not zero, or no number.
@@ -29,7 +29,7 @@ pub enum RestDefect {
          or make the rest shape the one without stress"
     )]
     Stress {
-        /// Largest entry of P(I) in magnitude [Pa].
+        /// Largest entry of P(I) in magnitude \[Pa\].
         stress: f64,
     },
     /// A strain that meets no resistance, or a negative one.
@@ -38,7 +38,7 @@ pub enum RestDefect {
          above all that the bulk and shear moduli are positive"
     )]
     Stiffness {
-        /// Smallest second derivative of ψ over unit strains [Pa].
+        /// Smallest second derivative of ψ over unit strains \[Pa\].
         stiffness: f64,
     },
 }

@@ -16,22 +16,22 @@ pub use super::Law;
 pub enum ElasticModuli {
     /// Measured in a tension test.
     YoungPoisson {
-        /// Young's modulus E [Pa], positive.
+        /// Young's modulus E \[Pa\], positive.
         young: f64,
         /// Poisson's ratio ν, between −1 and 0.5 exclusive.
         poisson: f64,
     },
     /// Used in the formulas.
     Lame {
-        /// Shear modulus μ [Pa], positive.
+        /// Shear modulus μ \[Pa\], positive.
         mu: f64,
-        /// Second Lamé parameter λ [Pa]; bulk modulus λ + 2μ/3 positive.
+        /// Second Lamé parameter λ \[Pa\]; bulk modulus λ + 2μ/3 positive.
         lambda: f64,
     },
 }
 
 impl ElasticModuli {
-    /// Lamé parameters (μ, λ) [Pa]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
+    /// Lamé parameters (μ, λ) \[Pa\]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
     pub fn lame(&self) -> (f64, f64) {
         match *self {
             Self::YoungPoisson { young, poisson } => lame(young, poisson),
@@ -39,7 +39,7 @@ impl ElasticModuli {
         }
     }
 
-    /// Young's modulus [Pa] and Poisson's ratio: E = μ(3λ + 2μ)/(λ + μ), ν = λ/(2(λ + μ)).
+    /// Young's modulus \[Pa\] and Poisson's ratio: E = μ(3λ + 2μ)/(λ + μ), ν = λ/(2(λ + μ)).
     pub fn young_poisson(&self) -> (f64, f64) {
         match *self {
             Self::YoungPoisson { young, poisson } => (young, poisson),
@@ -325,7 +325,7 @@ impl MaterialSpec {
         ElasticModuli::Lame { mu, lambda }
     }
 
-    /// Lamé parameters (μ, λ) of the small-strain limit [Pa].
+    /// Lamé parameters (μ, λ) of the small-strain limit \[Pa\].
     pub fn lame(&self) -> (f64, f64) {
         self.moduli().lame()
     }

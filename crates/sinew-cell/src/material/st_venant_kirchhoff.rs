@@ -15,7 +15,9 @@ use super::tangent::Tangent9;
 
 /// Hooke's law in the Green strain E = (FᵀF − I)/2.
 ///
-/// $$ \psi = \mu\, E : E + \tfrac{\lambda}{2} \operatorname{tr}^2 E, \qquad P = F S, \quad S = 2\mu E + \lambda \operatorname{tr}(E) I $$
+/// ```math
+/// \psi = \mu\, E : E + \tfrac{\lambda}{2} \operatorname{tr}^2 E, \qquad P = F S, \quad S = 2\mu E + \lambda \operatorname{tr}(E) I
+/// ```
 ///
 /// A polynomial in F: fast, smooth, finite everywhere. It softens in compression (a bar under uniaxial strain gives way
 /// below the stretch √(1/3)) and does not resist inversion, so it suits large rotations with moderate strains. LUO-01.

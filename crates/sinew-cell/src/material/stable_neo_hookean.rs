@@ -14,13 +14,15 @@ use super::strain::{Volume, add_to_diagonal, cofactor_differential, displacement
 use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
-/// Neo-Hookean law with polynomial volume terms [Smith18], in the form
+/// Neo-Hookean law with polynomial volume terms \[Smith18\], in the form
 ///
-/// $$ \psi = \tfrac{\mu}{2} (I_1 - 3) - \mu (J - 1) + \tfrac{\lambda + \mu}{2} (J - 1)^2, \qquad
-///    P = \mu F + \bigl((\lambda + \mu)(J - 1) - \mu\bigr) \operatorname{cof} F $$
+/// ```math
+/// \psi = \tfrac{\mu}{2} (I_1 - 3) - \mu (J - 1) + \tfrac{\lambda + \mu}{2} (J - 1)^2, \qquad
+///    P = \mu F + \bigl((\lambda + \mu)(J - 1) - \mu\bigr) \operatorname{cof} F
+/// ```
 ///
 /// which is μ/2 (I₁ − 3) + λ′/2 (J − α)² of the paper with λ′ = λ + μ and α = 1 + μ/λ′, less its value at rest. With this λ′
-/// small strains give exactly Hooke's law with μ, λ [Pa]. Smooth and finite under collapse and inversion, from which it
+/// small strains give exactly Hooke's law with μ, λ \[Pa\]. Smooth and finite under collapse and inversion, from which it
 /// recovers. The paper's optional term −μ/2 ln(I₁ + 1), which only matters when a cell collapses to a point, is left out: it
 /// would spoil the small-strain limit of these coefficients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -13,7 +13,7 @@ use super::law::{Material, MaterialPoint};
 pub enum Tangent {
     /// ∂P/∂F itself: quadratic convergence of Newton's method near a minimum, and the only one for sensitivities.
     Exact,
-    /// ∂P/∂F with its negative eigenvalues set to zero: always gives a direction of descent [Teran05inv].
+    /// ∂P/∂F with its negative eigenvalues set to zero: always gives a direction of descent \[Teran05inv\].
     Definite,
 }
 

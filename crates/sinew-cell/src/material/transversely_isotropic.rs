@@ -13,8 +13,10 @@ use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// The matrix of the full muscle model (SIF-020): the ways to deform flesh with one direction a of its own, each with a modulus.
 ///
-/// $$ \psi = G_1 \Bigl( \frac{I_5}{I_4^2} - 1 \Bigr) + G_2 \operatorname{arcosh}^2 w + \frac32 \mu_3 \ln^2 \bar\lambda
-///    + \frac\kappa2 \ln^2 J, \qquad w = \frac{I_1 I_4 - I_5}{2 \sqrt{I_3 I_4}}, \quad \bar\lambda^2 = I_4 I_3^{-1/3} $$
+/// ```math
+/// \psi = G_1 \Bigl( \frac{I_5}{I_4^2} - 1 \Bigr) + G_2 \operatorname{arcosh}^2 w + \frac32 \mu_3 \ln^2 \bar\lambda
+///    + \frac\kappa2 \ln^2 J, \qquad w = \frac{I_1 I_4 - I_5}{2 \sqrt{I_3 I_4}}, \quad \bar\lambda^2 = I_4 I_3^{-1/3}
+/// ```
 ///
 /// The first term is what shear along the fibers costs (it vanishes for stretches along and across them), the second what shear across
 /// them does (it vanishes where the section across keeps its shape), the third stretching them at constant volume, the last a change of volume, which none
@@ -22,8 +24,8 @@ use super::volume::{VolumeTerm, pointwise_lambda};
 /// ([`StretchedFiber`](super::StretchedFiber)), and a relaxed muscle that is pressed together resists nothing. Small shears have the moduli
 /// 2 G₁ and 2 G₂; with both equal to μ₃ small strains cannot tell the fibers from any other direction. For J ≤ 0 the energy is +∞.
 ///
-/// [`MaterialPoint::extra`] is \[G₁, G₂, κ, μ₃\] [Pa], [`MaterialPoint::fiber`] is a; μ = G₁ + G₂ and λ = κ − 2μ/3.
-/// References: [Sifakis07, A.2], [Blemker05], [Criscione01].
+/// [`MaterialPoint::extra`] is \[G₁, G₂, κ, μ₃\] \[Pa\], [`MaterialPoint::fiber`] is a; μ = G₁ + G₂ and λ = κ − 2μ/3.
+/// References: \[Sifakis07, A.2\], \[Blemker05\], \[Criscione01\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TransverselyIsotropic;
 
@@ -32,7 +34,9 @@ const SERIES: f64 = 0.25;
 
 /// arcosh²(1 + e), and its first and second derivative, for e ≥ 0.
 ///
-/// $$ \operatorname{arcosh}^2(1 + e) = 2 \sum_{n \ge 1} \frac{(-1)^{n-1} (2e)^n}{n^2 \binom{2n}{n}} $$
+/// ```math
+/// \operatorname{arcosh}^2(1 + e) = 2 \sum_{n \ge 1} \frac{(-1)^{n-1} (2e)^n}{n^2 \binom{2n}{n}}
+/// ```
 ///
 /// With y = arcosh w and r = √(w² − 1): y², 2y/r and (2 − 2wy/r)/r² where the series would be slow.
 #[inline(always)]
@@ -83,7 +87,7 @@ const SERIES_COEFFICIENTS: [f64; SERIES_TERMS] = {
     out
 };
 
-/// Two unit vectors that stand on the unit vector a and on each other, without a branch [Duff17].
+/// Two unit vectors that stand on the unit vector a and on each other, without a branch \[Duff17\].
 #[inline(always)]
 fn across_fibers<S: Scalar>(a: Vec3<S>) -> [Vec3<S>; 2] {
     let one = S::one();
@@ -140,7 +144,9 @@ impl InvariantLaw for TransverselyIsotropic {
 
     /// From the Green strain E, without differences of numbers of order one. With h = 2 E a the first term is G₁ |h − (a·h) a|²/I₄²; and with p, q and
     /// r the entries of cof C across the fibers, whose determinant is I₃ I₄,
-    /// $$ w - 1 = \frac{(p - q)^2 + 4 r^2}{2 s\, (p + q + 2 s)}, \qquad s = \sqrt{I_3 I_4}, $$
+    /// ```math
+    /// w - 1 = \frac{(p - q)^2 + 4 r^2}{2 s\, (p + q + 2 s)}, \qquad s = \sqrt{I_3 I_4},
+    /// ```
     /// where p − q and r are those of cof(2E) − 2E.
     #[inline(always)]
     fn energy_density_at<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {

@@ -3,14 +3,18 @@
 //! Most laws have the form ψ(F) = ψ₀(F) + λ U(θ(F)), where θ measures the volume. At ν → ½ the second part becomes a constraint at
 //! every quadrature point, more of them than a cell has freedom to obey: it locks. With one constraint per cell instead,
 //!
-//! $$ E = \sum_q w_q\, \psi_0(F_q) + V \lambda\, U(\bar\theta), \qquad \bar\theta = \frac1V \sum_q w_q\, \theta(F_q),
-//!    \qquad V = \sum_q w_q $$
+//! ```math
+//! E = \sum_q w_q\, \psi_0(F_q) + V \lambda\, U(\bar\theta), \qquad \bar\theta = \frac1V \sum_q w_q\, \theta(F_q),
+//!    \qquad V = \sum_q w_q
+//! ```
 //!
-//! it does not [Nagtegaal74], [Simo85]; `docs/design/locking.md` has the figures. The sum is a true energy, with the stress and the tangent
+//! it does not \[Nagtegaal74\], \[Simo85\]; `docs/design/locking.md` has the figures. The sum is a true energy, with the stress and the tangent
 //!
-//! $$ P_q = P_0 + p\, \frac{\partial\theta}{\partial F}, \quad p = \lambda U'(\bar\theta), \qquad
+//! ```math
+//! P_q = P_0 + p\, \frac{\partial\theta}{\partial F}, \quad p = \lambda U'(\bar\theta), \qquad
 //!    K = \sum_q w_q \Bigl( \frac{\partial^2\psi_0}{\partial F^2} + p\, \frac{\partial^2\theta}{\partial F^2} \Bigr)
-//!      + \frac{\lambda U''(\bar\theta)}{V}\, G \otimes G, \quad G_a = \sum_q w_q \frac{\partial\theta}{\partial F} \nabla N_a . $$
+//!    + \frac{\lambda U''(\bar\theta)}{V}\, G \otimes G, \quad G_a = \sum_q w_q \frac{\partial\theta}{\partial F} \nabla N_a .
+//! ```
 //!
 //! For the definite tangent the bracket, which is the tangent of ψ₀ + pθ at one point, loses its negative eigenvalues, and U″ its sign
 //! if negative: a closed form of one cell still.
@@ -52,11 +56,11 @@ pub enum VolumeTerm {
 pub struct CellVolume<S> {
     /// Parameters of ψ₀: those of the law, less the volume term where that is taken in the mean.
     pub point: MaterialPoint<S>,
-    /// p = λ U′(θ̄) [Pa]; zero for the pointwise form.
+    /// p = λ U′(θ̄) \[Pa\]; zero for the pointwise form.
     pub pressure: S,
-    /// V λ U(θ̄) [J]; zero for the pointwise form.
+    /// V λ U(θ̄) \[J\]; zero for the pointwise form.
     pub energy: S,
-    /// λ U″(θ̄)/V [Pa/m³]; zero for the pointwise form.
+    /// λ U″(θ̄)/V \[Pa/m³\]; zero for the pointwise form.
     curvature: S,
 }
 
@@ -67,7 +71,7 @@ impl<S: Scalar> CellVolume<S> {
         Self { point: *point, pressure: S::zero(), energy: S::zero(), curvature: S::zero() }
     }
 
-    /// The mean over the points of a cell with deformation gradients `F` and weights `w` [m³].
+    /// The mean over the points of a cell with deformation gradients `F` and weights `w` \[m³\].
     ///
     /// A cell of weight zero, which fills up a pack, has mean volume ratio one.
     #[inline(always)]

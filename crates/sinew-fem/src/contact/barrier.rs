@@ -1,17 +1,18 @@
-//! A potential that grows without bound as two surfaces meet, and ends smoothly at a distance.
+//! Barrier: a potential that grows without bound as two surfaces meet, and ends smoothly at a distance.
 //!
 //! $$\varphi(d) = \kappa A \hat d\; b(d / \hat d), \qquad b(s) = k\, q(1 - s) + k\, s_0^2\, \beta(s / s_0),$$
 //! $$q(r) = \begin{cases} r^3 / 6w & r < w \\ (r - w/2)^2 / 2 + w^2/24 & r \ge w \end{cases} \qquad
 //!   \beta(t) = -(1 - t)^2 \ln t \quad (0 < t < 1),$$
-//! both zero beyond, with the area A that the pair stands for and a modulus κ [Pa]. A logarithm alone [Li20] hardens from the first touch on: a pair that starts
-//! too near opens by a factor per iteration of Newton's method. Here most of the gap is a spring, which takes one, and the logarithm begins at a quarter of it.
+//! both zero beyond, with the area A that the pair represents and a modulus κ \[Pa\]. A pure logarithm \[Li20\] hardens
+//! from the first touch on: a pair that starts too near opens only by a factor per Newton iteration. Here most of the
+//! gap is a spring, which opens in one iteration, and the logarithm starts at a quarter of the gap.
 //!
-//! The pressure −φ'/A is κ at half of d̂, so with κ the stiffness of the flesh itself the gap stays a good part of d̂ at any load that flesh bears, and the
-//! barrier is not much stiffer than a layer of flesh of thickness d̂.
+//! The pressure −φ'/A is κ at half of d̂. With κ equal to the stiffness of the flesh, the gap stays a good part of d̂
+//! under any load that flesh bears, and the barrier is not much stiffer than a layer of flesh of thickness d̂.
 
 /// Stiffness k of the spring: pressure 1 at s = 1/2.
 const SPRING: f64 = 2.5;
-/// Share of the gap over which the spring sets in, and that from which on the logarithm adds to it.
+/// Share of the gap over which the spring sets in, and share below which the logarithm adds to it.
 const ONSET: f64 = 0.2;
 const HARD: f64 = 0.25;
 
@@ -38,8 +39,8 @@ pub(super) fn barrier(s: f64) -> [f64; 3] {
     [SPRING * energy, SPRING * slope, SPRING * curvature]
 }
 
-/// Factor that fades the repulsion of two edges out as they become parallel, where their closest points jump, with its derivative by c = |u × v|²:
-/// m = (2 − c/ε) c/ε below ε [Li20].
+/// Factor that fades out the repulsion of two edges as they become parallel, where their closest points jump, with its
+/// derivative by c = |u × v|²: m = (2 − c/ε) c/ε below ε \[Li20\].
 #[inline]
 pub(super) fn mollifier(c: f64, epsilon: f64) -> [f64; 2] {
     if c >= epsilon {
@@ -63,7 +64,7 @@ mod tests {
             assert!(((high_slope - low_slope) / (2.0 * h) - curvature).abs() < 1e-4 * (1.0 + curvature), "at {s}");
             assert!(slope <= 0.0 && curvature >= 0.0);
         }
-        assert!(barrier(1e-300)[0] > 100.0, "without bound");
+        assert!(barrier(1e-300)[0] > 100.0, "grows without bound");
         for c in [0.1, 0.5, 0.9, 2.0] {
             let h = 1e-7;
             let [m, slope] = mollifier(c, 1.0);

@@ -1,15 +1,15 @@
-//! What a contact of the start of a step does while the step lasts: it holds by friction, and pushes harder or less hard as its restitution asks. Normal force N,
-//! normal n and place lag by one step [Li20], so that both have a potential within it.
+//! Lagged contact: friction and restitution of the contacts at the start of a step, during that step. Normal force N,
+//! normal n and position lag by one step \[Li20\], so that both have a potential within the step.
 //!
-//! The slip that friction has held so far goes on from step to step, so that what it holds does not creep. It is kept in units of ε, the slip that friction
-//! takes to reach μN, and never grows beyond it: then it slides.
+//! The slip that friction holds carries over from step to step, so that a resting contact does not creep. It is stored
+//! in units of ε, the slip at which friction reaches μN, and is limited to one unit: beyond that the contact slides.
 
 use sinew_math::{Mat3, Vec3};
 
 use super::friction::{KEPT_DROP, friction_block, friction_energy, friction_slope};
 use crate::state::ContactMemory;
 
-/// The slip that a contact remembers, in a list that is sorted by keys.
+/// Slip of a contact in a list sorted by keys; zero if absent.
 pub(crate) fn recall(memories: &[ContactMemory], key: [u32; 4]) -> Vec3 {
     memories.binary_search_by_key(&key, |memory| memory.key).map_or(Vec3::zero(), |index| memories[index].slip)
 }
@@ -17,31 +17,32 @@ pub(crate) fn recall(memories: &[ContactMemory], key: [u32; 4]) -> Vec3 {
 /// A lagged contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
-    /// Towards the first of the two.
+    /// Unit normal towards the first of the two.
     pub normal: Vec3,
-    /// Normal force N at the start of the step [N], ≥ 0.
+    /// Normal force N at the start of the step \[N\], ≥ 0.
     pub normal_force: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
-    /// Slip held at the start of the step [m].
+    /// Slip held at the start of the step \[m\].
     pub held: Vec3,
-    /// Force along the normal that comes on top of N [N].
+    /// Force along the normal in addition to N \[N\].
     pub push: f64,
 }
 
 impl Response {
-    /// Whether it does nothing.
+    /// Whether it has no effect.
     pub(crate) fn is_idle(&self) -> bool {
         self.friction == 0.0 && self.push == 0.0
     }
 
-    /// Held slip after a motion of the first against the second [m].
+    /// Held slip after a motion of the first relative to the second \[m\].
     fn slip(&self, moved: Vec3) -> Vec3 {
         let slip = self.held + moved;
         slip - self.normal * slip.dot(self.normal)
     }
 
-    /// Potential after a motion `moved` of the first against the second, with the slip ε over which friction grows [J].
+    /// Potential after a motion `moved` of the first relative to the second, with the slip ε over which friction grows
+    /// \[J\].
     pub(crate) fn energy(&self, moved: Vec3, epsilon: f64) -> f64 {
         let mut energy = -self.push * moved.dot(self.normal);
         if self.friction > 0.0 {
@@ -50,7 +51,7 @@ impl Response {
         energy
     }
 
-    /// Its derivative: minus the force on the first [N].
+    /// Derivative of the potential: minus the force on the first \[N\].
     pub(crate) fn gradient(&self, moved: Vec3, epsilon: f64) -> Vec3 {
         let mut gradient = self.normal * -self.push;
         if self.friction > 0.0 {
@@ -60,12 +61,13 @@ impl Response {
         gradient
     }
 
-    /// Its second derivative, positive semi-definite [N/m].
+    /// Second derivative of the potential, positive semi-definite \[N/m\].
     pub(crate) fn block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
         self.block_that_keeps(1.0, moved, epsilon)
     }
 
-    /// The same, stiffer along the slip: where many contacts begin to slide at once, steps do not overshoot [N/m].
+    /// Second derivative, stiffened along the slip so that steps do not overshoot where many contacts start to slide at
+    /// once \[N/m\].
     pub(crate) fn stiffened_block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
         self.block_that_keeps(KEPT_DROP, moved, epsilon)
     }
@@ -77,12 +79,12 @@ impl Response {
         friction_block(self.slip(moved), self.normal, epsilon, kept) * (self.friction * self.normal_force)
     }
 
-    /// Force on the first where nothing has moved yet: normal force, and friction of the slip that is held [N].
+    /// Force on the first before any motion: normal force, and friction of the held slip \[N\].
     pub(crate) fn force_at_rest(&self, epsilon: f64) -> Vec3 {
         self.normal * self.normal_force - self.gradient(Vec3::zero(), epsilon)
     }
 
-    /// Slip to go on with after a motion, over ε: no more than friction can hold.
+    /// Slip to carry over after a motion, divided by ε: no more than friction can hold.
     pub(crate) fn remembered_slip(&self, moved: Vec3, epsilon: f64) -> Vec3 {
         let slip = self.slip(moved) / epsilon;
         slip / slip.norm().max(1.0)
@@ -119,7 +121,7 @@ mod tests {
                 let excess = response.stiffened_block(moved, EPSILON) - response.block(moved, EPSILON);
                 let slip = response.slip(moved);
                 assert!(step.dot(excess * step) >= 0.0, "stiffer");
-                assert!((excess * response.normal.cross(slip)).norm() < 1e-12 * excess.norm(), "along the slip only");
+                assert!((excess * response.normal.cross(slip)).norm() < 1e-12 * excess.norm(), "only along the slip");
             }
         }
     }

@@ -1,15 +1,18 @@
-//! Points that are inside other flesh, found in its cells and led out through its rest shape (SIF-036, MCA-25 to MCA-27).
+//! Exits for points inside other flesh: found in its cells and traced through its rest shape (SIF-036, MCA-25 to
+//! MCA-27).
 //!
-//! A point x in a deformed cell has barycentric coordinates there, hence a place X in the rest shape of that flesh. The nearest place of the rest surface is
-//! carried back by the deformed triangle it lies on: that is where the point should come out. Distances of the deformed shape are never needed.
-//! Cells around the point itself are passed over, and so are cells inside out: they are negative space.
+//! A point x in a deformed cell has barycentric coordinates there, hence a position X in the rest shape of that flesh.
+//! The nearest point of the rest surface lies on a triangle; the deformed triangle maps it back, and this is the exit.
+//! Distances in the deformed shape are never needed. The search skips cells around the point itself, and inverted
+//! cells, which are negative space.
 //!
-//! Where the nearest place does not face the point, as the side of a block does not for points of a face that has entered it, a place that does is taken if there is
-//! one: else each point of the face would have its own way out. It must be nearer than the far side of the point's own body: of a thin body that has entered
-//! as a whole both sides go out on the same way. Folds of one body, which may be sharp, go by the nearest place alone.
+//! The nearest surface point may not face the point: the side of a block does not face points of a face that has
+//! entered it. Then the search prefers a surface point that does, if there is one; else each point of the face would
+//! have its own exit. It must be nearer than the far side of the point's own body: both sides of a thin body that has
+//! entered as a whole use the same exit. Folds of one body, which may be sharp, use the nearest point only.
 //!
-//! A point that was in contact before looks for the nearest place by walking from where it was: in a thin sheet the other side may be nearer, and a point that
-//! changed sides from step to step would never come to rest.
+//! A point that was in contact before searches by walking from its last exit: in a thin sheet the other side may be
+//! nearer, and a point that changed sides from step to step would never come to rest.
 
 use sinew_geometry::mesh::tet_volume;
 use sinew_geometry::proximity::{CellTree, RestSurface};
@@ -19,32 +22,34 @@ use sinew_math::parallel::for_each_block_mut;
 use super::rule::ContactMode;
 use super::surface::ContactModel;
 
-/// No triangle.
+/// Marks a vertex without an exit triangle.
 pub(super) const NOWHERE: u32 = u32::MAX;
 /// Vertices per parallel block.
 const BLOCK: usize = 256;
-/// A walk may end this much further away than the nearest place before it is given up, and so many cells on top.
+/// A walk fails if it ends further away than this many times the nearest distance plus this many cells.
 const PATIENCE: f64 = 4.0;
 const PATIENCE_CELLS: f64 = 0.5;
-/// Two surfaces face each other where the cosine between their normals is less than this.
+/// Two surfaces face each other where the cosine between their normals is below this.
 const FACING: f64 = -0.1;
-/// How far a place that faces the point may be away, in thicknesses of the point's own body; these are looked for up to so many cells.
+/// Maximum distance of an exit that faces the point, in thicknesses of the point's own body; and maximum thickness to
+/// search for, in cells.
 const LONGEST_WAY_OUT: f64 = 0.75;
 const MAX_THICKNESS: f64 = 16.0;
-/// The far side of a body at a point is where the cosine between both normals is less than this.
+/// The far side of a body at a point is where the cosine between both normals is below this.
 const FAR_SIDE: f64 = -0.5;
-/// Flesh that lies nearer to a vertex at rest than so many cells is its own surroundings (MCA-25): when it is crumpled, its elasticity answers. Of hexahedra, which may be
-/// copies in one place, only where cells lead there too: two fingers side by side are not each other's surroundings.
+/// Flesh within this many cells of a vertex at rest is its neighborhood (MCA-25): when it crumples, its elasticity
+/// resists. For hexahedra, which may have several copies at one position, cells must connect them too: two fingers side
+/// by side are not neighbors.
 const SURROUNDINGS: f64 = 2.0;
 
-/// A vertex inside flesh, and where it should come out.
+/// A vertex inside flesh, and its exit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exit {
     pub vertex: u32,
     /// Triangle of the collision surface.
     pub triangle: u32,
     pub barycentric: [f64; 3],
-    /// Outward, of the deformed triangle.
+    /// Outward normal of the deformed triangle.
     pub normal: Vec3,
 }
 
@@ -57,10 +62,10 @@ impl Exit {
     }
 }
 
-/// The search, with its memory.
+/// The search for exits, with scratch memory.
 pub(super) struct MaterialSpace {
     cells: CellTree,
-    /// Places of all points at rest.
+    /// Rest positions of all points.
     rest: Vec<Vec3>,
     /// Rest surface of each group that others may enter.
     surfaces: Vec<Option<RestSurface>>,
@@ -71,14 +76,15 @@ pub(super) struct MaterialSpace {
     /// Outward normals of the vertices, and of the triangles; zero where there is no area.
     normals: Vec<Vec3>,
     faces: Vec<Vec3>,
-    /// Thickness of the body at each vertex at rest [m].
+    /// Thickness of the body at each vertex at rest \[m\].
     thickness: Vec<f64>,
-    /// Whether a point belongs to a cell inside out.
+    /// Whether a point belongs to an inverted cell.
     is_inverted: Vec<bool>,
     around: Neighbors,
 }
 
-/// Points that share a hexahedron with each point, itself included, sorted; none of points of other cells.
+/// For each point of a hexahedron, the points that share a hexahedron with it, itself included, sorted. Empty for
+/// points of other cells.
 struct Neighbors {
     starts: Vec<u32>,
     points: Vec<u32>,
@@ -108,7 +114,7 @@ impl Neighbors {
         self.of(point).is_empty()
     }
 
-    /// Whether one cell, or two that share a node, lead from one point to the other.
+    /// Whether one cell, or two that share a node, connect two points.
     fn are_near(&self, a: u32, b: u32) -> bool {
         let (mut a, mut b) = (self.of(a), self.of(b));
         while let (Some(first), Some(second)) = (a.first(), b.first()) {
@@ -123,7 +129,7 @@ impl Neighbors {
 }
 
 impl MaterialSpace {
-    /// For a model with penalty rules; `rest` holds the places of all points at rest.
+    /// Creates the search for a model with penalty rules; `rest` holds the rest positions of all points.
     pub fn new(model: &ContactModel, rest: Vec<Vec3>) -> Self {
         let has_penalty = |group: usize| model.has_mode(group, ContactMode::Penalty);
         let surfaces = model.groups.iter().enumerate().map(|(g, group)| {
@@ -155,7 +161,7 @@ impl MaterialSpace {
         space
     }
 
-    /// How far the far side of its own body is from a vertex at rest [m]; zero for vertices that enter nothing.
+    /// Distance from a vertex to the far side of its own body at rest \[m\]; zero for vertices that enter nothing.
     fn thickness_at(&self, model: &ContactModel, vertex: usize) -> f64 {
         let group = model.vertex_groups[vertex] as usize;
         let Some(surface) = &self.surfaces[group] else { return 0.0 };
@@ -165,18 +171,19 @@ impl MaterialSpace {
         surface.nearest_where(model.rest[vertex], reach, is_far).map_or(reach, |(_, _, distance)| distance)
     }
 
-    /// Builds the tree of cells anew.
+    /// Rebuilds the tree of cells.
     pub fn begin_step(&mut self, x: &[Vec3]) {
         self.cells.rebuild(x);
     }
 
-    /// Finds the exits of all vertices at points `x` and vertices `y`; `memory` has the triangle each vertex came out of last.
+    /// Finds the exits of all vertices, at points `x` and vertices `y`; `memory` holds the last exit triangle of each
+    /// vertex.
     pub fn find(&mut self, model: &ContactModel, x: &[Vec3], y: &[Vec3], memory: &[u32], exits: &mut Vec<Exit>) {
         self.cells.refit(x);
         self.is_inverted.fill(false);
         for tet in self.cells.tets() {
             let [a, b, c, d] = tet.map(|point| x[point as usize]);
-            // Written so that NaN counts too.
+            // This form catches NaN too.
             if !(tet_volume(a, b, c, d) > 0.0) {
                 tet.iter().for_each(|&point| self.is_inverted[point as usize] = true);
             }
@@ -205,14 +212,14 @@ impl MaterialSpace {
         self.normals.iter_mut().for_each(|normal| *normal = unit(*normal));
     }
 
-    /// The way out for one vertex: of all cells it is in, the one that leads out on the shortest way.
+    /// Finds the exit of one vertex: the shortest over all cells that contain it.
     fn exit(&self, model: &ContactModel, x: &[Vec3], y: &[Vec3], last: u32, vertex: u32) -> Option<Exit> {
         let own = model.vertex_groups[vertex as usize] as usize;
         let carriers = model.carriers(vertex as usize);
         let place = y[vertex as usize];
         let is_turned =
             |vertex: u32| model.carriers(vertex as usize).iter().any(|&(point, _)| self.is_inverted[point as usize]);
-        // The surface of flesh inside out has no outside.
+        // The surface of inverted flesh has no outside.
         if is_turned(vertex) {
             return None;
         }
@@ -268,7 +275,7 @@ impl MaterialSpace {
         let (local, barycentric, depth) = nearest;
         let triangle = first + local;
         let normal = self.faces[triangle as usize];
-        // Flesh folded so far that a vertex is led out through its own triangle needs no contact but its elasticity.
+        // Flesh folded so far that a vertex would exit through its own triangle needs only its elasticity, not contact.
         let is_own = model.triangles[triangle as usize].contains(&vertex);
         (!is_own && normal != Vec3::zero()).then_some((depth, Exit { vertex, triangle, barycentric, normal }))
     }

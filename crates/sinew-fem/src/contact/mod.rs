@@ -9,8 +9,8 @@
 //! - `material_space`: the way out of other flesh, for penalty contact
 //! - `barrier`: the potential that keeps surfaces apart, for barrier contact
 //! - `friction`: Coulomb's law
-//! - `restitution`: what is left of the speed of two that meet
-//! - `lagged`: both during a step, from the contacts of its start
+//! - `restitution`: ratio of speeds after and before an impact
+//! - `lagged`: friction and restitution during a step, from the contacts at its start
 
 mod barrier;
 mod friction;

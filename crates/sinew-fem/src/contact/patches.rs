@@ -1,14 +1,14 @@
-//! Surfaces in patches of neighboring triangles, whose vertices move much alike: how fast what is near each other approaches.
+//! Patches of neighboring triangles with similar motion, which bound the speed at which nearby surfaces approach.
 
 use std::ops::Range;
 
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
-/// Most triangles of a patch.
+/// Maximum number of triangles of a patch.
 const PATCH: usize = 64;
 
-/// Patches of some surfaces, one after the other.
+/// Patches of several surfaces, one after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patches {
     /// Triangles of all patches.
@@ -19,7 +19,7 @@ pub(crate) struct Patches {
     surfaces: Vec<Range<usize>>,
 }
 
-/// Bounds on where the vertices of a patch are, how fast they go, and where its triangles face.
+/// Bounds on positions and velocities of the vertices of a patch, and on the normals of its triangles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moving {
     places: Aabb,
@@ -33,20 +33,20 @@ impl Moving {
         Self { places, velocities, normals }
     }
 
-    /// Bounds on the velocity of any vertex here against any there.
+    /// Bounds on the velocity of any vertex of this patch relative to any of the other.
     fn velocity_against(&self, other: &Self) -> Aabb {
         let (a, b) = (&self.velocities, &other.velocities);
         Aabb { min: a.min - b.max, max: a.max - b.min }
     }
 
-    /// Bound on the angle by which a triangle turns in a time `dt`.
+    /// Bound on the rotation of a triangle in a time `dt` \[rad\].
     fn turn(&self, dt: f64) -> f64 {
         let size = self.places.diagonal();
         if size > 0.0 { (self.velocities.diagonal() * dt / size).min(1.0) } else { 0.0 }
     }
 
-    /// Bound on how far a vertex of one gets behind the other in a time `dt`, where they may meet in it: its way against the normals, and as much of its way as these
-    /// turn.
+    /// Bound on how far a vertex of one patch gets behind the other in a time `dt`, if they may meet in it: its motion
+    /// against the normals, plus the part due to their rotation.
     pub(crate) fn approach(&self, other: &Self, dt: f64) -> Option<f64> {
         let velocity = self.velocity_against(other);
         let fastest = Vec3::from(std::array::from_fn(|axis| velocity.min[axis].abs().max(velocity.max[axis].abs())));
@@ -84,8 +84,8 @@ fn largest_product(a: &Aabb, b: &Aabb, sign: f64) -> f64 {
 }
 
 impl Patches {
-    /// Adds a surface: sorts its triangles by the side of a cube that they face, and halves those of each side across the longest side of their box until patches
-    /// are small.
+    /// Adds a surface: sorts its triangles by the side of a cube that they face, and halves each group across the
+    /// longest side of its box until patches are small.
     pub(crate) fn add_surface(&mut self, rest: &[Vec3], triangles: &[[u32; 3]]) {
         let first = self.ends.len();
         for side in 0..6 {
@@ -117,7 +117,7 @@ impl Patches {
         &self.triangles[if k == 0 { 0 } else { self.ends[k - 1] }..self.ends[k]]
     }
 
-    /// The patches of one surface, given the place and velocity of a vertex.
+    /// The patches of one surface, given the position and velocity of each vertex.
     pub(crate) fn moving(&self, surface: usize, at: impl Fn(u32) -> (Vec3, Vec3)) -> Vec<Moving> {
         let patch = |k: usize| {
             let mut moving = Moving::nothing();
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(patches.patch(8).len(), 10);
     }
 
-    /// Strip 1 above strip 2, the upper one with a velocity of its own.
+    /// Strip 1 above strip 2; the upper strip moves with a given velocity.
     fn approach(velocity: Vec3, dt: f64) -> Option<f64> {
         let (rest, triangles) = strip(40);
         let mut patches = Patches::default();

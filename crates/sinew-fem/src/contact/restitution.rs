@@ -1,27 +1,29 @@
-//! Restitution: what is left of the speed of two bodies that meet.
+//! Restitution: ratio of speeds after and before an impact.
 //!
-//! Two that met at speed v and are to part at e v feel (1 + a u) times the force N of elastic contact, u being the speed at which they come closer
-//! [Hunt–Crossley 1975]. For a mass m on any contact law, m u du/(1 + a u) = −N dd links both speeds: with β = a v,
+//! Two bodies that meet at speed v and separate at e v feel (1 + a u) times the force N of elastic contact, where u is
+//! their speed of approach (Hunt and Crossley, 1975). For a mass m on any contact law, m u du/(1 + a u) = −N dd relates
+//! both speeds: with β = a v,
 //! $$\beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),$$
-//! whatever the mass, the stiffness and the shape. Speeds are those of the centers of mass, since flesh gives way more than its surface does: the law holds
-//! for soft bodies too, as far as they do not ring.
+//! for any mass, stiffness and shape. Speeds are those of the centers of mass, because flesh yields more than its
+//! surface does. So the law holds for soft bodies too, as long as they do not ring.
 //!
-//! Both N and u are those of the start of a step; u is divided by 1 + a N h/m, so that steps of any length h take speed and do not turn it round.
+//! N and u are those at the start of a step. Dividing u by 1 + a N h/m ensures that steps of any length h reduce the
+//! speed and do not reverse it.
 
 use std::ops::Range;
 
 use sinew_math::Vec3;
 
-/// Speed below which two that meet count as having met at this speed [m/s]: damping grows without bound towards zero.
+/// Minimum speed of an impact [m/s]: slower ones count as this, because damping grows without bound towards zero.
 const SLOWEST_MEETING: f64 = 0.01;
-/// The deadest bounce.
+/// Minimum restitution.
 const MIN_RESTITUTION: f64 = 0.01;
 
-/// β of a restitution: damping a times the speed at which two meet; none for 1.
+/// β of a restitution: damping a times the speed of the impact; zero for e = 1.
 pub(crate) fn bounce_damping(restitution: f64) -> f64 {
     let e = restitution.max(MIN_RESTITUTION);
     let excess = |beta: f64| beta - beta.ln_1p() + e * beta + (-e * beta).ln_1p();
-    // The left side is the larger one for little damping, the right one towards β = 1/e.
+    // The left side is larger for small damping, the right side towards β = 1/e.
     let (mut low, mut high) = (0.0, 1.0 / e);
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
@@ -34,15 +36,15 @@ pub(crate) fn bounce_damping(restitution: f64) -> f64 {
     if e < 1.0 { low } else { 0.0 }
 }
 
-/// A pair that meets, for one step.
+/// A pair of bodies that meet, for one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Meeting {
-    /// Σ N n of its contacts, and Σ N [N].
+    /// Σ N n of its contacts, and Σ N \[N\].
     thrust: Vec3,
     force: f64,
-    /// Velocity of the first against the second [m/s].
+    /// Velocity of the first relative to the second \[m/s\].
     velocity: Vec3,
-    /// a [s/m], and what u is divided by.
+    /// a \[s/m\], and the divisor of u.
     damping: f64,
     softening: f64,
 }
@@ -54,8 +56,8 @@ impl Meeting {
         self.force += force;
     }
 
-    /// Completes it once all contacts are added; returns the speed at which the two met, 0 for two that do not touch. `before` is what the step before
-    /// returned, `mass` the one that moves against the other.
+    /// Completes the pair after all contacts are added. Returns the speed of the impact, 0 for bodies that do not
+    /// touch. `before` is the value returned in the last step, `mass` the effective mass.
     pub fn complete(&mut self, velocity: Vec3, before: f64, beta: f64, mass: f64, dt: f64) -> f64 {
         if self.force == 0.0 {
             return 0.0;
@@ -69,7 +71,7 @@ impl Meeting {
         met
     }
 
-    /// Force along the normal of one of its contacts that comes on top of N [N]; at least −N.
+    /// Force along the normal of one of its contacts in addition to N \[N\]; at least −N.
     pub fn push(&self, normal: Vec3, force: f64) -> f64 {
         if self.damping == 0.0 {
             return 0.0;
@@ -89,7 +91,7 @@ pub(crate) fn travel(masses: &[f64], points: Range<usize>, velocities: &[Vec3]) 
 mod tests {
     use super::*;
 
-    /// A mass on a contact law of any power leaves at e times the speed it came with.
+    /// A mass on a contact law of any power leaves at e times its initial speed.
     #[test]
     fn a_mass_leaves_with_its_restitution() {
         for (restitution, power) in [(0.2, 1.0), (0.5, 1.0), (0.8, 1.5), (0.95, 3.0)] {
@@ -110,7 +112,7 @@ mod tests {
         assert_eq!(bounce_damping(1.0), 0.0);
     }
 
-    /// However long the step, it does not turn the speed round.
+    /// A step of any length does not reverse the speed.
     #[test]
     fn long_steps_take_speed_and_do_not_turn_it() {
         let (normal, mass) = (Vec3::new(0.0, 0.0, 1.0), 0.5);

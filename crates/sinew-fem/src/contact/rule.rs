@@ -1,29 +1,30 @@
-//! Who may touch whom, and how.
+//! Contact rules: which bodies may touch, and how.
 
-/// How two bodies are kept apart.
+/// How contact keeps two bodies apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactMode {
-    /// Points that are inside the other body are pushed out by springs: undoes tangles, and lets surfaces sink in a little.
+    /// Springs push points out of the other body: resolves overlaps, and lets surfaces penetrate a little.
     #[default]
     Penalty,
-    /// Surfaces repel each other before they touch, and no step takes them through each other.
+    /// Surfaces repel each other before they touch, and no step moves them through each other.
     Barrier,
 }
 
 /// Contact of two bodies, or of a body with itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactRule {
-    /// How they are kept apart.
+    /// How contact keeps them apart.
     pub mode: ContactMode,
     /// Coulomb's coefficient of friction μ.
     pub friction: f64,
-    /// Coefficient of restitution e in [0, 1]: what is left of the speed of two bodies that meet; 1 takes nothing.
+    /// Coefficient of restitution e in [0, 1]: ratio of speeds after and before an impact; 1 loses nothing.
     pub restitution: f64,
-    /// Penalty: pressure per depth [Pa/m]; `None` derives it from stiffness and cell size of the softer body.
+    /// Penalty: pressure per depth \[Pa/m\]; `None` derives it from the stiffness and cell size of the softer body.
     pub stiffness: Option<f64>,
-    /// Penalty: stiffness across the normal over that along it, α in [0, 1] (MCA-28).
+    /// Penalty: ratio α of the stiffness across the normal to that along it, in [0, 1] (MCA-28).
     pub tangential: f64,
-    /// Barrier: distance at which surfaces begin to repel [m]; `None` takes a tenth of the mean edge of the finer surface.
+    /// Barrier: distance at which surfaces start to repel \[m\]; `None` takes a tenth of the mean edge of the finer
+    /// surface.
     pub gap: Option<f64>,
 }
 
@@ -34,19 +35,19 @@ impl Default for ContactRule {
     }
 }
 
-/// Time over which bodies that start inside colliders are pushed out [s].
+/// Time over which contact pushes out bodies that start inside colliders \[s\].
 const EASE_TIME: f64 = 0.5;
 /// Depth that needs no easing, in cells: what pressure may cause.
 pub(crate) const ORDINARY_DEPTH: f64 = 0.05;
-/// Time in which what is left of any other allowed depth falls to a third [s].
+/// Time in which any other allowed depth decays to a third \[s\].
 pub(crate) const FADE_TIME: f64 = 0.1;
 
-/// What is left at `time` of a depth that the start allows.
+/// Remaining part at `time` of a depth allowed at the start.
 pub(crate) fn allowed_depth(at_start: f64, time: f64) -> f64 {
     at_start * (1.0 - time / EASE_TIME).max(0.0)
 }
 
-/// Somebody who can touch.
+/// A participant of contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
     /// A deformable body, by index.

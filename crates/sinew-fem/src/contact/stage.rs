@@ -1,11 +1,13 @@
-//! The collision stage of a step: candidates, distances, and what follows from them for energy, gradient and tangent.
+//! The collision stage of a step: candidates, distances, and contact energy, gradient and tangent.
 //!
-//! Each contact is a gap g(y) of up to four vertices whose derivative is wᵢ n: the weights of the closest points and the unit vector between them (for a
-//! closest-point distance the motion of the closest points themselves adds nothing). Energy φ(g), gradient φ' wᵢ n, tangent φ'' wᵢ wⱼ n nᵀ; the term
-//! φ' ∇²g is left out, which leaves the tangent positive semi-definite (SIF-034) and moves no equilibrium.
+//! Each contact is a gap g(y) of up to four vertices with derivative wᵢ n: the weights of the closest points and the
+//! unit vector between them (the motion of the closest points themselves does not change a closest-point distance to
+//! first order). Energy φ(g), gradient φ' wᵢ n, tangent φ'' wᵢ wⱼ n nᵀ. Omitting the term φ' ∇²g keeps the tangent
+//! positive semi-definite (SIF-034) and changes no equilibrium.
 //!
-//! In barrier mode one broad phase over the whole motion of an iteration serves its continuous collision detection and every evaluation on the way. In
-//! penalty mode exits are found at the first iterates of a step and then kept, so that the iteration ends.
+//! In barrier mode, one broad phase over the whole motion of an iteration serves its continuous collision detection and
+//! all evaluations along the way. In penalty mode, the first iterates of a step find exits, which are then fixed so
+//! that the iteration ends.
 
 mod speculative;
 mod touch;
@@ -27,43 +29,43 @@ use crate::state::{ContactMemory, History, State};
 
 /// Pairs per parallel block.
 const BLOCK: usize = 512;
-/// Share of a distance that one step must leave.
+/// Minimum share of a distance that must remain after one step.
 const KEEP: f64 = 0.1;
-/// Stands for the missing vertices of a contact with a half-space.
+/// Marks the missing vertices of a contact with a half-space.
 const NO_VERTEX: u32 = u32::MAX;
 
-/// A contact that acts at the place last evaluated.
+/// A contact that acts at the last evaluated positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     pub vertices: [u32; 4],
     pub weights: [f64; 4],
     /// From the second towards the first.
     pub normal: Vec3,
-    /// Distance, or depth below zero [m].
+    /// Distance, or negative depth \[m\].
     pub gap: f64,
-    /// ∂E/∂y of each vertex [N].
+    /// ∂E/∂y of each vertex \[N\].
     gradient: [Vec3; 4],
-    /// φ', not positive [N].
+    /// φ', not positive \[N\].
     pub slope: f64,
-    /// φ'' [N/m], and stiffness across the normal.
+    /// φ'' \[N/m\], and stiffness across the normal.
     curvature: f64,
     across: f64,
     /// Coefficient of friction.
     friction: f64,
-    /// Whether it has a restitution.
+    /// Whether it has restitution.
     bounces: bool,
-    /// Groups of the first and of the second.
+    /// Groups of the first and the second.
     pub groups: [u32; 2],
 }
 
 impl Active {
-    /// Who touches, as the memory knows them.
+    /// Identity of the contact in the history.
     fn key(&self) -> [u32; 4] {
         let [first, second, ..] = self.vertices;
         if second == NO_VERTEX { [first, NO_VERTEX, self.groups[1], NO_VERTEX] } else { self.vertices }
     }
 
-    /// Index of its pair among those that bounce, and whether the pair names the two in this order (1) or the other (−1).
+    /// Index of its pair among those with restitution, and the sign of the order in which the pair names the two.
     fn pair(&self, contact: &ContactModel) -> Option<(usize, f64)> {
         let [g, h] = self.groups.map(|group| group as usize);
         let key = (g.min(h), g.max(h));
@@ -71,7 +73,7 @@ impl Active {
         Some((pair, if g <= h { 1.0 } else { -1.0 }))
     }
 
-    /// Whether it does more than push.
+    /// Whether it has friction or restitution.
     fn is_lagged(&self) -> bool {
         self.friction > 0.0 || self.bounces
     }
@@ -82,7 +84,7 @@ impl Active {
     }
 }
 
-/// The part Wᵀ B W of the tangent that belongs to one contact, W being the weights of its vertices.
+/// The part Wᵀ B W of the tangent of one contact, where W holds the weights of its vertices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContactTerm {
     pub vertices: [u32; 4],
@@ -91,7 +93,7 @@ pub(crate) struct ContactTerm {
 }
 
 impl ContactTerm {
-    /// Vertices that are missing get no weight.
+    /// Missing vertices get no weight.
     fn new(vertices: [u32; 4], weights: [f64; 4], block: Mat3) -> Self {
         Self { vertices: vertices.map(|v| if v == NO_VERTEX { 0 } else { v }), weights, block }
     }
@@ -104,7 +106,7 @@ struct Lagged {
     vertices: [u32; 4],
     weights: [f64; 4],
     response: Response,
-    /// Σ wᵢ yᵢ at the start of the step, moved along with a half-space [m].
+    /// Σ wᵢ yᵢ at the start of the step, carried along with a half-space \[m\].
     anchor: Vec3,
 }
 
@@ -162,36 +164,37 @@ pub(crate) struct ContactStage {
     plane_vertices: Vec<[u32; 2]>,
     flesh: Option<MaterialSpace>,
     exits: Vec<Exit>,
-    /// Triangle that each vertex came out of last.
+    /// Last exit triangle of each vertex.
     memory: Vec<u32>,
     chunks: Vec<Chunk>,
     lagged: Vec<Lagged>,
-    /// Vertices at the start of the step, with colliders there and at its end.
+    /// Vertices at the start of the step, with colliders at its start and at its end.
     start: Vec<Vec3>,
     end: Vec<Vec3>,
     planes: [Vec<WorldPlane>; 2],
     poses: Vec<Pose>,
-    /// Share of their way that colliders have gone.
+    /// Share of their motion that colliders have completed.
     progress: f64,
     y: Vec<Vec3>,
     swept: Vec<Vec3>,
     placed: Vec<Vec3>,
-    /// Whether contacts are those at `y`, and nothing that they depend on has changed since.
+    /// Whether contacts are up to date at `y`.
     is_current: bool,
-    /// Whether candidates are those of an earlier step.
+    /// Whether candidates belong to an earlier step.
     is_stale: bool,
-    /// Whether contacts do more than push: then those at the start of a step matter.
+    /// Whether contacts have friction or restitution, so that those at the start of a step matter.
     has_lagged: bool,
-    /// Slip over which friction grows to its largest [m].
+    /// Slip at which friction reaches its maximum \[m\].
     epsilon: f64,
-    /// Pairs that have a restitution, with the speeds at which they met.
+    /// Pairs with restitution, and their impact speeds.
     meetings: Vec<Meeting>,
     meeting_speeds: Vec<f64>,
-    /// Depth that is allowed each vertex in this step [m]: whatever was found deeper than a moment before is pushed out slowly, or it would fly.
+    /// Allowed depth of each vertex in this step \[m\]. A vertex that suddenly is deeper than before is pushed out
+    /// slowly, or it would fly off.
     allowed: Vec<f64>,
-    /// Depth each was pushed from at the end of the last step [m].
+    /// Depth of each vertex at the end of the last step \[m\].
     depths: Vec<f64>,
-    /// Share of the allowed depth that is left at the end of the step.
+    /// Share of the allowed depth that remains at the end of the step.
     fading: f64,
     speculative: SpeculativeContacts,
 }
@@ -288,12 +291,12 @@ impl ContactStage {
         }
         self.lagged.clear();
         self.allowed.fill(0.0);
-        // Most steps look for candidates of their first motion at once.
+        // Most steps find candidates of their first motion next.
         self.is_stale = true;
         if needs_contacts || self.flesh.is_some() {
             self.refresh(contact, &state.positions);
         }
-        // Exits that were there before keep what they were pushed from.
+        // Contact still pushes out the depth of the last step; only the excess is allowed.
         for exit in &self.exits {
             self.allowed[exit.vertex as usize] = self.excess(contact, exit);
             self.memory[exit.vertex as usize] = exit.triangle;
@@ -313,7 +316,7 @@ impl ContactStage {
         }
     }
 
-    /// What the contacts of the start do while the step lasts.
+    /// Creates the lagged contacts from those at the start of the step.
     fn lag(&mut self, contact: &ContactModel, state: &State) {
         let mut lagged = std::mem::take(&mut self.lagged);
         for active in self.active().filter(|active| active.is_lagged()) {
@@ -379,13 +382,13 @@ impl ContactStage {
         }
     }
 
-    /// What the restitution of a contact adds to its force [N].
+    /// Force that the restitution of a contact adds \[N\].
     fn push(&self, contact: &ContactModel, active: &Active) -> f64 {
         let pair = if active.bounces { active.pair(contact) } else { None };
         pair.map_or(0.0, |(pair, sign)| self.meetings[pair].push(active.normal * sign, -active.slope))
     }
 
-    /// Contacts at the start of a step, with the forces on the first of each [N].
+    /// Contacts at the start of a step, with the force on the first of each \[N\].
     pub fn forces(&self) -> impl Iterator<Item = (&Active, Vec3)> {
         let mut lagged = self.lagged.iter();
         self.active().map(move |active| match active.is_lagged().then(|| lagged.next()).flatten() {
@@ -400,12 +403,12 @@ impl ContactStage {
         self.start != self.end || planes.into_iter().any(|(a, b)| a.normal != b.normal || a.offset != b.offset)
     }
 
-    /// Share of their way that colliders have gone.
+    /// Share of their motion that colliders have completed.
     pub fn progress(&self) -> f64 {
         self.progress
     }
 
-    /// Puts colliders at a share of their way; candidates must be found anew.
+    /// Moves colliders to a share of their motion; candidates must be found again.
     pub fn set_progress(&mut self, progress: f64) {
         self.is_current = false;
         self.progress = progress;
@@ -453,7 +456,7 @@ impl ContactStage {
         self.allow(contact);
     }
 
-    /// Allows the depth of exits that are not those of before, beyond what they were pushed from: the energy of contact must not jump.
+    /// Allows the extra depth of new exits, because the energy of contact must not jump.
     fn allow(&mut self, contact: &ContactModel) {
         for exit in &self.exits {
             let v = exit.vertex as usize;
@@ -463,35 +466,36 @@ impl ContactStage {
         }
     }
 
-    /// Depth of an exit beyond what its vertex was pushed from, and beyond what pressure may cause.
+    /// Depth of an exit beyond the last depth of its vertex, and beyond what pressure may cause.
     fn excess(&self, contact: &ContactModel, exit: &Exit) -> f64 {
         let v = exit.vertex as usize;
         let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
         (self.depth(contact, exit) - self.depths[v].max(ordinary)).max(0.0)
     }
 
-    /// How deep a vertex is below its exit at the place last looked at.
+    /// Depth of a vertex below its exit at the last positions.
     fn depth(&self, contact: &ContactModel, exit: &Exit) -> f64 {
         let (vertices, weights) = exit.stencil(contact);
         -combine(vertices, weights, &self.y).dot(exit.normal)
     }
 
-    /// Whether some surfaces must never cross.
+    /// Whether the model has barriers.
     pub fn has_barriers(&self) -> bool {
         self.tree.is_some()
     }
 
-    /// Whether surfaces repel each other at the place last evaluated.
+    /// Whether surfaces repel each other at the last evaluated positions.
     pub fn is_repelling(&self) -> bool {
         self.tree.is_some() && self.chunks.iter().any(|chunk| !chunk.active.is_empty())
     }
 
-    /// Whether exits are looked for.
+    /// Whether the model needs exits.
     pub fn has_exits(&self) -> bool {
         self.flesh.is_some()
     }
 
-    /// Writes what the next step begins with: what contacts remember at the place last evaluated, where each vertex came out, and how deep it is.
+    /// Writes the history for the next step: contacts at the last evaluated positions, and exit and depth of each
+    /// vertex.
     pub fn remember(&mut self, contact: &ContactModel, history: &mut History) {
         history.contact_memory.extend(self.lagged.iter().map(|lagged| ContactMemory {
             key: lagged.key,
@@ -543,7 +547,7 @@ impl ContactStage {
         free
     }
 
-    /// The share of the way from `y` to `swept` that no candidate ends.
+    /// Collision-free fraction of the motion from `y` to `swept`.
     fn free_way(&self, contact: &ContactModel) -> f64 {
         let Self { candidates, tree, y, swept, .. } = self;
         let edges = tree.as_ref().map_or(&[][..], |tree| tree.edges());
@@ -608,23 +612,23 @@ impl ContactStage {
         }
     }
 
-    /// Contacts at the place last evaluated.
+    /// Contacts at the last evaluated positions.
     pub fn active(&self) -> impl Iterator<Item = &Active> {
         self.chunks.iter().flat_map(|chunk| &chunk.active)
     }
 
-    /// Where the first of a contact is touched: the closest point on it.
+    /// Position of a contact on its first body: the closest point.
     pub fn place_of(&self, active: &Active) -> Vec3 {
         let parts = active.vertices.iter().zip(&active.weights).filter(|(v, w)| **v != NO_VERTEX && **w > 0.0);
         parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + self.y[v as usize] * w)
     }
 
-    /// Energy of the contacts at the place last evaluated, friction left out [J].
+    /// Energy of the contacts at the last evaluated positions, without friction \[J\].
     pub fn stored_energy(&self) -> f64 {
         self.chunks.iter().map(|chunk| chunk.energy).sum()
     }
 
-    /// How the first of a lagged contact has moved against the second since the start of the step.
+    /// Motion of the first of a lagged contact relative to the second since the start of the step.
     fn moved(&self, lagged: &Lagged) -> Vec3 {
         combine(lagged.vertices, lagged.weights, &self.y) - lagged.anchor
     }
@@ -682,7 +686,7 @@ impl ContactStage {
                     let from = self.plane(index, self.progress);
                     let to = self.plane(index, (self.progress + share).min(1.0));
                     let place = self.y[active.vertices[0] as usize];
-                    // How much nearer it comes.
+                    // Decrease of the distance.
                     let nearer = (from.normal.dot(place) - from.offset) - (to.normal.dot(place) - to.offset);
                     motion = active.normal * -nearer;
                 }

@@ -1,4 +1,4 @@
-//! Everything that can touch, as one surface of vertices and triangles.
+//! The collision surface: everything that can touch, as vertices and triangles.
 
 use std::ops::Range;
 
@@ -12,21 +12,21 @@ use super::restitution::bounce_damping;
 use super::rule::{ContactMode, ContactRule, Party};
 use crate::collider::Collider;
 
-/// Distance at which barriers begin, in mean edges of the finer surface.
+/// Default distance at which barriers start, in mean edges of the finer surface.
 const GAP_IN_EDGES: f64 = 0.1;
 
 /// Depth over which the stiffness of penalties grows, in cells of the finer body.
 const ONSET_IN_CELLS: f64 = 0.02;
 
-/// Vertices per parallel block when they are placed: each is a sum over the nodes of its cell.
+/// Vertices per parallel block of the interpolation; each vertex is a sum over the nodes of its cell.
 const PLACED: usize = 1024;
 
-/// One who can touch, with its part of the surface.
+/// A participant of contact, with its part of the surface.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Name from the scene.
     pub name: String,
-    /// Who it is.
+    /// Body or collider.
     pub party: Party,
     /// Points of its nodes; none where it is not flesh.
     pub points: Range<usize>,
@@ -34,38 +34,38 @@ pub struct Group {
     pub vertices: Range<usize>,
     /// Its triangles.
     pub triangles: Range<usize>,
-    /// Mean edge of its triangles at rest [m].
+    /// Mean edge of its triangles at rest \[m\].
     pub edge: f64,
-    /// Stiffness λ + 2μ of its flesh [Pa]; infinite for rigid ones.
+    /// Stiffness λ + 2μ of its flesh \[Pa\]; infinite for rigid bodies.
     pub modulus: f64,
-    /// Cell size at rest [m]; infinite for rigid ones.
+    /// Cell size at rest \[m\]; infinite for rigid bodies.
     pub cell: f64,
-    /// Half the largest distance at which it feels anything [m].
+    /// Half the maximum distance at which it interacts \[m\].
     pub margin: f64,
 }
 
-/// A rule with all its defaults filled in.
+/// A rule with all defaults filled in.
 #[derive(Clone, Copy, Debug)]
 pub struct PairRule {
-    /// How the two are kept apart.
+    /// How contact keeps the two apart.
     pub mode: ContactMode,
     /// Coefficient of friction μ.
     pub friction: f64,
-    /// β of the restitution: damping times the speed of meeting.
+    /// β of the restitution: damping times the speed of the impact.
     pub bounce: f64,
-    /// Penalty: pressure per depth k [Pa/m].
+    /// Penalty: pressure per depth k \[Pa/m\].
     pub stiffness: f64,
-    /// Penalty: stiffness across the normal over that along it.
+    /// Penalty: ratio of the stiffness across the normal to that along it.
     pub tangential: f64,
-    /// Penalty: depth over which the stiffness grows to k [m].
+    /// Penalty: depth over which the stiffness grows to k \[m\].
     pub onset: f64,
-    /// Barrier: distance d̂ [m].
+    /// Barrier: distance d̂ \[m\].
     pub gap: f64,
-    /// Barrier: modulus κ [Pa].
+    /// Barrier: modulus κ \[Pa\].
     pub modulus: f64,
 }
 
-/// A collider that is a half-space: its barrier needs vertices only.
+/// A collider that is a half-space. Its barrier needs only vertices.
 #[derive(Clone, Debug)]
 pub struct PlaneGroup {
     /// Index of its group.
@@ -83,20 +83,20 @@ pub struct Obstacle {
     pub collider: usize,
     /// Its vertices.
     pub vertices: Range<usize>,
-    /// Where they are in its frame [m].
+    /// Their positions in its frame \[m\].
     pub local: Vec<Vec3>,
 }
 
-/// What can touch, and by which rules; constant in time.
+/// Everything that can touch, and the rules; constant in time.
 #[derive(Clone, Debug, Default)]
 pub struct ContactModel {
-    /// Who takes part.
+    /// Participants.
     pub groups: Vec<Group>,
-    /// Slip over which friction grows to its largest, per length of a step [m/s].
+    /// Slip at which friction reaches its maximum, per step length \[m/s\].
     pub creep: f64,
-    /// Pairs of groups, g ≤ h, that have a restitution below 1, with its β.
+    /// Pairs of groups, g ≤ h, with a restitution below 1, and its β.
     pub bouncing: Vec<(usize, usize, f64)>,
-    /// Rule of groups g and h at g · count + h.
+    /// Rule of groups g and h at index g · count + h.
     rules: Vec<Option<PairRule>>,
     /// First entry of each vertex in `entries`, and one past the last; vertices of colliders have none.
     offsets: Vec<u32>,
@@ -104,23 +104,23 @@ pub struct ContactModel {
     entries: Vec<(u32, f64)>,
     /// Group of each vertex.
     pub vertex_groups: Vec<u32>,
-    /// Rest area of each vertex [m²].
+    /// Rest area of each vertex \[m²\].
     pub areas: Vec<f64>,
-    /// Vertices at rest [m].
+    /// Vertices at rest \[m\].
     pub rest: Vec<Vec3>,
     /// All triangles.
     pub triangles: Vec<[u32; 3]>,
-    /// Rest area of each triangle [m²].
+    /// Rest area of each triangle \[m²\].
     pub triangle_areas: Vec<f64>,
     /// Half-spaces.
     pub planes: Vec<PlaneGroup>,
     /// Colliders that are surfaces.
     pub obstacles: Vec<Obstacle>,
-    /// Flesh that others may be found inside of: points of tetrahedra, and the group of each.
+    /// Flesh that others may enter, as tetrahedra over points.
     pub tets: Vec<[u32; 4]>,
     /// Group of each tetrahedron.
     pub tet_groups: Vec<u32>,
-    /// Hexahedra among that flesh, as they are.
+    /// The hexahedra of that flesh.
     pub hexes: Vec<[u32; 8]>,
     /// Places of all points at rest [m], where flesh may be found inside of other flesh; those of nodes alone matter.
     pub(crate) point_rest: Vec<Vec3>,
@@ -267,7 +267,7 @@ impl ContactModel {
         });
     }
 
-    /// Triangles over the vertices from `first` on, which are in place.
+    /// Adds triangles over the vertices from `first` on, which already exist.
     fn add_triangles(&mut self, first: usize, triangles: &[[u32; 3]]) {
         for triangle in triangles {
             let triangle = triangle.map(|v| v + first as u32);
@@ -277,7 +277,7 @@ impl ContactModel {
         }
     }
 
-    /// A third of the area of each triangle from `first_triangle` on for each of its vertices.
+    /// Adds a third of the area of each triangle from `first_triangle` on to each of its vertices.
     fn add_areas(&mut self, first_triangle: usize) {
         self.areas.resize(self.rest.len(), 0.0);
         for triangle in first_triangle..self.triangles.len() {
@@ -325,7 +325,7 @@ impl ContactModel {
         }
     }
 
-    /// Whether nothing touches anything.
+    /// Whether nothing can touch.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -372,13 +372,13 @@ impl ContactModel {
         self.rest.len()
     }
 
-    /// Points and weights that carry a vertex; none where a collider does.
+    /// Points and weights that carry a vertex; empty for vertices of colliders.
     #[inline]
     pub fn carriers(&self, vertex: usize) -> &[(u32, f64)] {
         &self.entries[self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize]
     }
 
-    /// Places of the vertices that points carry, into `y`.
+    /// Writes the positions of vertices carried by points into `y`.
     pub fn place(&self, x: &[Vec3], y: &mut [Vec3]) {
         for_each_block_mut(y, PLACED, |first, y: &mut [Vec3]| {
             for (k, y) in y.iter_mut().enumerate() {
@@ -391,7 +391,7 @@ impl ContactModel {
         });
     }
 
-    /// Places of the vertices of colliders, into `y`.
+    /// Writes the positions of vertices of colliders into `y`.
     pub fn place_obstacles(&self, poses: &[Pose], y: &mut [Vec3]) {
         for obstacle in &self.obstacles {
             let pose = &poses[obstacle.collider];
@@ -402,8 +402,9 @@ impl ContactModel {
     }
 }
 
-/// κ between rigid bodies [Pa]: that of soft rubber.
+/// κ between rigid bodies [Pa]: about that of soft rubber.
 const RIGID_MODULUS: f64 = 1e6;
 
-/// A hexahedron in six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbors agree on their common face.
+/// A hexahedron as six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbors
+/// agree on their common face.
 const HEX_PARTS: [[usize; 4]; 6] = [[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]];

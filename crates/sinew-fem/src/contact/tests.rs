@@ -1,4 +1,4 @@
-//! Energy, forces and tangent of contact against each other.
+//! Checks energy, forces and tangent of contact against each other.
 
 use sinew_geometry::procedural::{TetPattern, box_tets};
 use sinew_math::Vec3;
@@ -19,7 +19,7 @@ impl Noise {
     }
 }
 
-/// Two blocks at a distance `apart`, below zero inside each other.
+/// Two blocks at a distance `apart`; negative for overlap.
 fn blocks(rule: ContactRule, apart: f64) -> Model {
     let mut builder = ModelBuilder::new();
     let mesh = box_tets(Vec3::splat(0.1), [3, 3, 3], TetPattern::Kuhn).unwrap();
@@ -70,7 +70,7 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
             stage.add_gradient(&model.contact, &mut gradient);
             let total = gradient.iter().copied().sum::<Vec3>();
             let largest = gradient.iter().map(|g| g.norm()).fold(0.0, f64::max);
-            assert!(total.norm() < 1e-12 * largest, "action and reaction: {total:?}");
+            assert!(total.norm() < 1e-12 * largest, "action equals reaction: {total:?}");
             gradient.iter().zip(&u).map(|(g, u)| g.dot(*u)).sum::<f64>()
         };
         let h = 1e-8;
@@ -79,7 +79,7 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
         let slope = slope_at(&mut stage, 0.0);
         assert!(stage.active().count() > 10);
         assert!((difference - slope).abs() < 1e-5 * slope.abs(), "{:?}: {difference} {slope}", rule.mode);
-        // The tangent leaves out how normals turn: a small part where gaps are small against triangles.
+        // The tangent neglects the rotation of normals: a small part where gaps are small against triangles.
         let curvature = (slope_at(&mut stage, h) - slope_at(&mut stage, -h)) / (2.0 * h);
         let mut terms = Vec::new();
         stage.linearize(&model.contact, &moved, &mut terms);
@@ -101,8 +101,9 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
     }
 }
 
-/// MCA-28: k/2 dᵀ[(1 − α) n nᵀ + α I] d resists a motion across the normal with α of its stiffness along it. Both blocks stay as they are, so that normals do not turn;
-/// they are deeper in each other than the depth over which the spring sets in.
+/// MCA-28: k/2 dᵀ[(1 − α) n nᵀ + α I] d resists a motion across the normal with α times its stiffness along it. Both
+/// blocks stay undeformed, so that normals do not rotate. They overlap by more than the depth over which the spring
+/// sets in.
 #[test]
 fn penalties_are_alpha_as_stiff_across_the_normal_as_along_it() {
     for alpha in [0.0, 0.3, 1.0] {
@@ -111,7 +112,7 @@ fn penalties_are_alpha_as_stiff_across_the_normal_as_along_it() {
         let mut stage = ContactStage::default();
         stage.begin_step(&model.contact, &model.step_start(&state, &model.initial_control(), 0.01));
         let count = state.positions.len();
-        // Force on the left block when the right one has moved.
+        // Force on the left block after a motion of the right one.
         let mut force_after = |motion: Vec3| {
             let moved: Vec<Vec3> =
                 state.positions.iter().enumerate().map(|(p, &x)| if p < count / 2 { x } else { x + motion }).collect();

@@ -1,7 +1,7 @@
 //! Soft attachments: springs of zero rest length between points, or between points and moving targets.
 //!
-//! $$E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,$$ where y is another point, a weighted sum of points (an embedded point), or a target that
-//! is moved by control channels.
+//! $$E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,$$
+//! where y is another point, a weighted sum of points (an embedded point), or a target that control channels move.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl ForceParams for AttachmentParams {
 pub enum Anchor {
     /// A weighted sum of points; one point with weight 1 in the simplest case.
     Points(Vec<(u32, f64)>),
-    /// A place in space that moves with the attachment's channels.
+    /// A position in space that moves with the attachment's channels.
     Place(Vec3),
 }
 
@@ -122,7 +122,7 @@ pub struct SpringPoint {
     pub point: u32,
     /// The other end.
     pub anchor: Anchor,
-    /// Stiffness [N/m].
+    /// Stiffness \[N/m\].
     pub stiffness: f64,
 }
 
@@ -132,7 +132,7 @@ pub struct Attachment {
     pub name: String,
     /// The springs.
     pub springs: Vec<SpringPoint>,
-    /// Translation [m] and rotation vector [rad] of places, about `pivot`.
+    /// Translation \[m\] and rotation vector \[rad\] of targets in space, about `pivot`.
     pub motion: Option<([ChannelId; 3], [ChannelId; 3])>,
     /// Center of the rotation.
     pub pivot: Vec3,

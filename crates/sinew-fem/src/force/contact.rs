@@ -1,7 +1,10 @@
-//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider.
+//! Penalty contact with a rigid collider, of surface points and of inner nodes, which reach the collider only when
+//! flesh collapses.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
-//! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
+//! ```math
+//! E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,
+//! ```
 //! with friction and restitution as in [`crate::contact`].
 
 use std::ops::Range;
@@ -32,15 +35,15 @@ pub struct ContactForce {
     pub offsets: Vec<u32>,
     /// Points and weights that carry the contact points.
     pub entries: Vec<(u32, f64)>,
-    /// Area of each contact point at rest [m²].
+    /// Area of each contact point at rest \[m²\].
     pub areas: Vec<f64>,
-    /// Penalty stiffness k: pressure per depth [Pa/m].
+    /// Penalty stiffness k: pressure per depth \[Pa/m\].
     pub stiffness: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
-    /// β of the restitution: damping times the speed of meeting.
+    /// β of the restitution: damping times the speed of the impact.
     pub bounce: f64,
-    /// Slip over which friction grows to its largest, per length of a step [m/s].
+    /// Slip at which friction reaches its maximum, per step length \[m/s\].
     pub creep: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
@@ -48,7 +51,7 @@ pub struct ContactForce {
     pub meeting: usize,
     /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
     pub grace: Vec<f64>,
-    /// Distance that each point keeps from the collider [m]; empty where all may touch it.
+    /// Minimum distance of each point from the collider \[m\]; empty where all may touch it.
     pub clearances: Vec<f64>,
 }
 
@@ -82,7 +85,7 @@ impl ContactForce {
         let Some(pose) = state.history.collider_poses.get(self.collider) else { return 0.0 };
         let mut meeting = Meeting::default();
         self.for_each_at(pose, &state.positions, state.time, |point, distance, normal, local| {
-            // Gradients of level sets are units to the accuracy of their grids only.
+            // Gradients of level sets have unit length only to the accuracy of their grids.
             let normal = normal.normalized();
             let normal_force = -self.stiffness * self.areas[point] * distance;
             let slip = recall(&state.history.contact_memory, self.key(point));
@@ -104,7 +107,7 @@ impl ContactForce {
         met
     }
 
-    /// Writes what the touches of a step remember at its end.
+    /// Writes the held slips of the touches at the end of a step.
     pub(crate) fn remember(
         &self,
         touches: &[Touch],
@@ -120,12 +123,12 @@ impl ContactForce {
         }));
     }
 
-    /// A point as the memory of contacts knows it, apart from all vertices.
+    /// Identity of a point in the history of contacts, distinct from all vertices.
     fn key(&self, point: usize) -> [u32; 4] {
         [u32::MAX, self.index as u32, point as u32, 0]
     }
 
-    /// How a point has moved against the collider, now at `pose`, since it was found to touch.
+    /// Motion of a point relative to the collider, now at `pose`, since it was found to touch.
     fn moved(&self, touch: &Touch, pose: &Pose, x: &[Vec3]) -> Vec3 {
         self.interpolate(touch.point as usize, x) - pose.to_world(touch.anchor)
     }
@@ -136,8 +139,8 @@ impl ContactForce {
         self.for_each_at(&pose, x, ctx.time, |point, distance, normal, _| visit(point, distance, normal));
     }
 
-    /// Allows the depth in which points start at `x` with the collider at `pose`, beyond what the weight of a body may cause, for a while: pushed out at
-    /// once they would fly.
+    /// Allows the depth at which points start at `x` with the collider at `pose`, beyond what the weight of a body may
+    /// cause. The allowance is temporary; pushed out at once, points would fly off.
     pub(crate) fn allow_start(&mut self, pose: &Pose, x: &[Vec3], ordinary: f64) {
         let mut grace = vec![0.0; self.point_count()];
         self.grace.clear();
@@ -147,7 +150,8 @@ impl ContactForce {
         }
     }
 
-    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than it may be, less the depth that is allowed at `time`.
+    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than its
+    /// minimum distance, less the depth allowed at `time`.
     pub(crate) fn for_each_at(
         &self,
         pose: &Pose,
@@ -193,7 +197,7 @@ impl ContactForce {
         }
     }
 
-    /// Energy stored in the penalty alone; friction dissipates and stores nothing [J].
+    /// Energy stored in the penalty alone; friction dissipates and stores nothing \[J\].
     pub fn penalty_energy(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let mut energy = 0.0;
         self.for_each_inside(x, ctx, |point, distance, _| {
@@ -202,7 +206,7 @@ impl ContactForce {
         energy
     }
 
-    /// Total force of the collider on the body at `x` [N].
+    /// Total force of the collider on the body at `x` \[N\].
     pub fn total_force(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Vec3 {
         let mut total = Vec3::zero();
         self.for_each_inside(x, ctx, |point, distance, normal| {
@@ -241,7 +245,7 @@ impl Force for ContactForce {
         let rotation = pose.rotation.to_matrix();
         self.for_each_at(&pose, x, ctx.time, |point, distance, normal, local| {
             let mut block = Mat3::outer(normal, normal);
-            // φ ∇²φ is negative inside convex shapes: the definite tangent leaves it out.
+            // φ ∇²φ is negative inside convex shapes, so the definite tangent omits it.
             if tangent == Tangent::Exact {
                 let curvature = self.shape.shape.curvature(local);
                 block += (rotation * curvature).mul_transpose(&rotation) * distance;

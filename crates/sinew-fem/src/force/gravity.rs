@@ -8,9 +8,9 @@ use crate::material::Tangent;
 
 /// Weight of all points in a uniform field whose three components are control channels.
 pub struct Gravity {
-    /// Mass of each point [kg].
+    /// Mass of each point \[kg\].
     pub masses: Vec<f64>,
-    /// Channels of the acceleration [m/s²].
+    /// Channels of the acceleration \[m/s²\].
     pub acceleration: [ChannelId; 3],
 }
 

@@ -71,9 +71,9 @@ impl ForceParams for NodalForceParams {
 pub struct Load {
     /// Name in reports.
     pub name: String,
-    /// Points and the part of the load each carries.
+    /// Points and the share of the load on each.
     pub points: Vec<(u32, Vec3)>,
-    /// Total force [N] when the parts are weights along three channels; `None` when the parts are forces already.
+    /// Channels of the total force \[N\] where shares are weights; `None` where shares are forces.
     pub channels: Option<[ChannelId; 3]>,
 }
 

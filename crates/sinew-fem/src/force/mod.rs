@@ -1,4 +1,4 @@
-//! What acts on points: gradient, linearization, and a potential where there is one.
+//! Forces on points: gradient, linearization, and a potential where there is one.
 //!
 //! A force is immutable; what varies comes in by [`StepContext`]. It brings along whatever others want to know of it: its part of the energy balance,
 //! probes, load channels, bounds of its stiffness, and what it holds. So all forces of a model stand in one list, and a new one is a new file.
@@ -38,12 +38,12 @@ use crate::control::{ChannelId, ChannelTable, Control};
 use crate::material::Tangent;
 use crate::state::State;
 
-/// What a force may look at besides the positions it is evaluated at.
+/// Inputs of a force besides the positions.
 #[derive(Clone, Copy)]
 pub struct StepContext<'a> {
-    /// Time at the end of the step [s].
+    /// Time at the end of the step \[s\].
     pub time: f64,
-    /// Length of the step [s].
+    /// Length of the step \[s\].
     pub dt: f64,
     /// State at the start of the step.
     pub previous: &'a State,
@@ -60,7 +60,7 @@ pub struct Linearized {
 }
 
 impl Linearized {
-    /// Forgets all blocks, keeps the memory.
+    /// Clears all blocks, keeps the memory.
     pub fn clear(&mut self) {
         self.blocks.clear();
     }
@@ -90,18 +90,21 @@ pub enum Dependence {
     None,
     /// By a derivative in closed form.
     Exact,
-    /// By a derivative that was found by differences.
+    /// By a derivative from differences.
     Differences,
-    /// The same, where the force grows differently to either side.
+    /// By differences, where the one-sided derivatives differ.
     Kink,
 }
 
-/// Step of differences by a channel, over its value where that is larger than one: translations in meters, angles in radians.
+/// Step of differences by a channel, times its value where that is larger than one: translations in meters, angles in
+/// radians.
 const CHANNEL_STEP: f64 = 1e-5;
-/// Slopes to either side that differ by more than this share of them make a kink; those of smooth forces differ by some steps over their lengths.
+/// One-sided derivatives that differ by more than this share make a kink; those of smooth forces differ by about the
+/// step over their length scale.
 const KINK: f64 = 0.02;
 
-/// out += the derivative of a gradient by a channel, by central differences of two steps that cancel the error of second order.
+/// out += derivative of a gradient by a channel, by central differences of two steps that cancel the second-order
+/// error.
 fn channel_differences(
     gradient: impl Fn(&Control, &mut [Vec3]),
     control: &Control,
@@ -194,21 +197,22 @@ pub trait ActiveForce {
 pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
-    /// Potential energy [J], or `None` for a force that has none (a follower pressure on an open surface, for example).
+    /// Potential energy \[J\], or `None` for a force that has none (a follower pressure on an open surface, for example).
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64>;
-    /// gradient += ∂E/∂x, the negative force [N].
+    /// gradient += ∂E/∂x, the negative force \[N\].
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]);
-    /// Appends the blocks of ∂²E/∂x² (the negative derivative of the force) at `x`. `Tangent::Definite` asks for a positive
-    /// semi-definite approximation.
+    /// Appends the blocks of ∂²E/∂x² (the negative derivative of the force) at `x`. `Tangent::Definite` requires a
+    /// positive semi-definite approximation.
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized);
     /// Itself, where it forbids long steps.
     fn step_limit(&self) -> Option<&dyn StepLimit> {
         None
     }
-    /// Appends the antisymmetric part of the derivative of the gradient, which [`Force::linearize`] leaves out; nothing for forces with a potential.
+    /// Appends the antisymmetric part of the derivative of the gradient, which [`Force::linearize`] omits; nothing for
+    /// forces with a potential.
     fn linearize_skew(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _out: &mut Linearized) {}
-    /// out += ∂(gradient)/∂c, the derivative of [`Force::add_gradient`] by the value of a channel, the points staying where they are. The default takes
-    /// differences.
+    /// out += ∂(gradient)/∂c, the derivative of [`Force::add_gradient`] by the value of a channel, at fixed points. The
+    /// default uses differences.
     fn add_channel_derivative(
         &self,
         x: &[Vec3],
@@ -220,7 +224,7 @@ pub trait Force: Any + Send + Sync {
             |control: &Control, out: &mut [Vec3]| self.add_gradient(x, &StepContext { control, ..*ctx }, out);
         channel_differences(gradient, ctx.control, channel, out)
     }
-    /// Pairs of points between which [`Force::linearize`] will ever put a block (pairs within one point are implied).
+    /// Pairs of points between which [`Force::linearize`] may ever add a block (blocks on the diagonal are implied).
     fn couplings(&self) -> Vec<(u32, u32)> {
         Vec::new()
     }

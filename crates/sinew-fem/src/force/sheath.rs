@@ -1,15 +1,18 @@
-//! Fascia: thin sheets on the surface of flesh that resist being stretched and nothing else.
+//! Fascia: thin sheets on the surface of flesh that resist only stretch.
 //!
-//! On a triangle with the deformation gradient F (3×2, from its plane at rest), principal stretches s₁ ≥ s₂ and thickness t
+//! On a triangle with the deformation gradient F (3×2, from its plane at rest), principal stretches s₁ ≥ s₂ and
+//! thickness t
 //!
-//! $$ E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i $$
+//! $$ E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad
+//!   P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i $$
 //!
-//! the linear stress in the frame of the stretches, for elongation alone, that [Teran05] and [Sifakis07] add to the outermost cells of a muscle (TER-37,
-//! SIF-021). On the surface it does not depend on the size of these cells, and thickness and modulus are those of the fascia. A coupling of the
-//! elongations, λ/2 (Σ eᵢ)², would let the stress jump where a stretch passes 1 while the other is above; there is none here.
+//! the linear stress in the frame of the stretches, for elongation only. \[Teran05\] and \[Sifakis07\] add it to the
+//! outermost cells of a muscle (TER-37, SIF-021). On the surface it does not depend on the size of these cells, and
+//! thickness and modulus are those of the fascia. A coupling term of the elongations, λ/2 (Σ eᵢ)², would make the
+//! stress jump where one stretch passes 1 while the other is above 1, so there is none.
 //!
-//! With ψᵢ = 2μeᵢ never negative and growing, the tangent is positive semi-definite: in the plane it has the eigenvalues ψᵢ′, (ψ₁ − ψ₂)/(s₁ − s₂) and
-//! (ψ₁ + ψ₂)/(s₁ + s₂), and across ψᵢ/sᵢ.
+//! Because ψᵢ = 2μeᵢ is never negative and increases, the tangent is positive semi-definite: it has the eigenvalues
+//! ψᵢ′, (ψ₁ − ψ₂)/(s₁ − s₂) and (ψ₁ + ψ₂)/(s₁ + s₂) in the plane, and ψᵢ/sᵢ across it.
 
 #![allow(non_snake_case)]
 
@@ -62,7 +65,7 @@ impl ForceParams for SheathParams {
 pub struct Sheath {
     /// `BODY.sheath.NAME`.
     pub name: String,
-    /// μ t [N/m].
+    /// μ t \[N/m\].
     stiffness: f64,
     triangles: Vec<Triangle>,
 }
@@ -70,9 +73,9 @@ pub struct Sheath {
 #[derive(Clone, Debug)]
 struct Triangle {
     nodes: [u32; 3],
-    /// Gradients of the shape functions in the plane at rest [1/m].
+    /// Gradients of the shape functions in the plane at rest \[1/m\].
     gradients: [[f64; 2]; 3],
-    /// Area at rest times its share [m²].
+    /// Area at rest times its share \[m²\].
     area: f64,
 }
 
@@ -81,12 +84,12 @@ struct Stretched {
     s: [f64; 2],
     /// Directions at rest, in the plane.
     v: [[f64; 2]; 2],
-    /// The same directions now.
+    /// The same directions in the deformed shape.
     u: [Vec3; 2],
 }
 
 impl Triangle {
-    /// From its corners at rest; `None` where they lie on a line.
+    /// Creates a triangle from its corners at rest; `None` where they lie on a line.
     fn new(nodes: [u32; 3], [a, b, c]: [Vec3; 3], share: f64) -> Option<Self> {
         let (ab, ac) = (b - a, c - a);
         let normal = ab.cross(ac);
@@ -113,7 +116,7 @@ impl Triangle {
         F
     }
 
-    /// Its stretches; `None` where it is nowhere stretched.
+    /// Its stretches; `None` where it is not stretched in any direction.
     fn stretched(&self, x: &[Vec3]) -> Option<Stretched> {
         let F = self.deformation(x);
         let (a, b, c) = (F[0].norm_squared(), F[0].dot(F[1]), F[1].norm_squared());
@@ -127,14 +130,15 @@ impl Triangle {
         let v = [[cos, sin], [-sin, cos]];
         let along = |v: [f64; 2]| F[0] * v[0] + F[1] * v[1];
         let first = along(v[0]) / s[0];
-        // Of a triangle that is all but a line, any direction across will do: nothing is stretched along it.
+        // For a triangle that has nearly collapsed to a line, any direction across works: nothing is stretched along
+        // it.
         let across = along(v[1]) - first * first.dot(along(v[1]));
         let second = if across.norm() > 1e-9 { across / across.norm() } else { any_normal(first) };
         Some(Stretched { s, v, u: [first, second] })
     }
 }
 
-/// A unit vector across another.
+/// A unit vector perpendicular to another.
 fn any_normal(n: Vec3) -> Vec3 {
     let axis = if n.x.abs() < 0.5 { Vec3::new(1.0, 0.0, 0.0) } else { Vec3::new(0.0, 1.0, 0.0) };
     let across = axis - n * n.dot(axis);
@@ -152,20 +156,20 @@ fn dot([a, b]: [f64; 2], [c, d]: [f64; 2]) -> f64 {
 }
 
 impl Sheath {
-    /// A sheet on triangles with the given shares of their area; `rest` are the places of all points at rest, `stiffness` is μ t [N/m]. Triangles without
-    /// area are left out.
+    /// Creates a sheet on triangles with the given shares of their area. `rest` returns the rest position of a point;
+    /// `stiffness` is μ t \[N/m\]. Skips triangles without area.
     pub fn new(name: String, stiffness: f64, triangles: &[([u32; 3], f64)], rest: impl Fn(u32) -> Vec3) -> Self {
         let triangles =
             triangles.iter().filter_map(|&(nodes, share)| Triangle::new(nodes, nodes.map(&rest), share)).collect();
         Self { name, stiffness, triangles }
     }
 
-    /// Area at rest [m²].
+    /// Area at rest \[m²\].
     pub fn area(&self) -> f64 {
         self.triangles.iter().map(|triangle| triangle.area).sum()
     }
 
-    /// Mean over the area of the larger principal tension [N/m], and the largest stretch.
+    /// Area mean of the larger principal tension \[N/m\], and the maximum stretch.
     pub fn summarize(&self, x: &[Vec3]) -> (f64, f64) {
         let (mut tension, mut longest) = (0.0, 0.0f64);
         for triangle in &self.triangles {
@@ -211,7 +215,8 @@ impl Force for Sheath {
             let modulus = 2.0 * self.stiffness * triangle.area;
             let psi = stretched.elongations().map(|e| modulus * e);
             let own = s.map(|s| if s > 1.0 { modulus } else { 0.0 });
-            // Both above 1 give the modulus itself, whose quotient would be 0/0 for equal stretches; both at 1 give nothing.
+            // Two stretches above 1 give the modulus itself, where the quotient would be 0/0 for equal stretches; two
+            // at 1 give zero.
             let flip = if s[1] > 1.0 { modulus } else { psi[0] / (s[0] - s[1]).max(f64::MIN_POSITIVE) };
             let twist = (psi[0] + psi[1]) / (s[0] + s[1]);
             let (alpha, beta) = (0.5 * (flip + twist), 0.5 * (flip - twist));

@@ -1,8 +1,10 @@
-//! How the forces of a state change with a channel or a parameter, the unknowns staying where they are.
+//! Derivatives of the forces of a state by a channel or a parameter, at fixed unknowns.
 //!
-//! $$ \frac{dq}{dc} = m - K_{ff}^{-1} \Bigl( \frac{\partial g}{\partial c} + K m \Bigr)_f $$
+//! ```math
+//! \frac{dq}{dc} = m - K_{ff}^{-1} \Bigl( \frac{\partial g}{\partial c} + K m \Bigr)_f
+//! ```
 //!
-//! with the motion m of the unknowns that pins and driven rigid bodies prescribe, and f for all others.
+//! with the motion m of the unknowns that pins and driven rigid bodies prescribe, and f for all other unknowns.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
 
@@ -14,7 +16,7 @@ use crate::force::{Dependence, StepContext};
 use crate::muscle::Activations;
 use crate::probe::add_activation_gradients;
 
-/// What derivatives are taken by.
+/// Variable of a derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The value of a control channel.
@@ -23,7 +25,7 @@ pub enum Input {
     Parameter {
         /// Index of the body.
         body: usize,
-        /// Which of its parameters.
+        /// The parameter.
         parameter: Parameter,
     },
 }
@@ -31,16 +33,16 @@ pub enum Input {
 /// How a derivative was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// In closed form; what is affine in the input is its own derivative.
+    /// In closed form. An affine function of the input has a constant derivative.
     ClosedForm,
     /// By complex step: exact to rounding.
     ComplexStep,
-    /// By central differences of a force that has no other derivative, extrapolated: some 1e-10 off.
+    /// By extrapolated central differences of a force that has no other derivative: accurate to about 1e-10.
     Differences,
 }
 
 impl Source {
-    /// In words.
+    /// Describes the source in words.
     pub fn describe(self) -> &'static str {
         match self {
             Self::ClosedForm => "closed form",
@@ -50,37 +52,37 @@ impl Source {
     }
 }
 
-/// Why a derivative is another one on either side, or zero.
+/// Why a derivative is one-sided, or zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kink {
-    /// An activation of 0 or 1: beyond, nothing changes. The derivative is that towards the other end.
+    /// An activation of 0 or 1, beyond which nothing changes. The derivative is that towards the inside.
     EndOfActivation {
         /// The activation.
         value: f64,
     },
-    /// An activation outside 0 to 1, which changes nothing.
+    /// An activation outside 0 to 1, where it has no effect.
     OutsideActivation {
         /// The value of the channel.
         value: f64,
     },
-    /// A force that grows differently to either side. The derivative is the mean of both.
+    /// A force whose one-sided derivatives differ. The derivative is their mean.
     Force {
-        /// Its name.
+        /// Name of the force.
         name: String,
     },
 }
 
 impl Kink {
-    /// In a sentence.
+    /// Describes the kink in a sentence.
     pub fn describe(&self) -> String {
         match self {
             Self::EndOfActivation { value } => {
                 format!(
-                    "the value {value} is a kink: activation is kept between 0 and 1; this is the derivative towards the inside"
+                    "the value {value} is a kink: activation is clamped to [0, 1]; this is the derivative towards the inside"
                 )
             }
             Self::OutsideActivation { value } => {
-                format!("activation is kept between 0 and 1, and the channel is at {value}: small changes do nothing")
+                format!("activation is clamped to [0, 1], and the channel is at {value}: small changes have no effect")
             }
             Self::Force { name } => {
                 format!("the force \"{name}\" has a kink at this value; this is the mean of both sides")
@@ -92,24 +94,24 @@ impl Kink {
 /// ∂g/∂c of one input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivative {
-    /// ∂g/∂c over the unknowns, which stay where they are [N per unit of the input].
+    /// ∂g/∂c over the unknowns, which are fixed [N per unit of the input].
     pub gradient: Vec<Vec3>,
-    /// m: how prescribed unknowns move [m per unit of the input].
+    /// Motion m of prescribed unknowns [m per unit of the input].
     pub motion: Vec<Vec3>,
     /// How it was computed.
     pub source: Source,
-    /// Where the derivative is not the whole truth.
+    /// Why the derivative is one-sided or zero; `None` where it is smooth.
     pub kink: Option<Kink>,
 }
 
 impl Derivative {
-    /// Whether neither forces nor pins answer to the input.
+    /// Whether the input has no effect on forces and pins.
     pub fn is_zero(&self) -> bool {
         self.gradient.iter().chain(&self.motion).all(|v| *v == Vec3::zero())
     }
 }
 
-/// A derivative whose forces still act on points.
+/// A derivative with forces on points, before the pull-back to unknowns.
 struct OnPoints {
     forces: Vec<Vec3>,
     motion: Vec<Vec3>,
@@ -118,14 +120,14 @@ struct OnPoints {
 }
 
 impl Linearization<'_> {
-    /// ∂g/∂c for each of some inputs.
+    /// Computes ∂g/∂c for each of some inputs.
     ///
     /// # Errors
     /// [`LinearizationError::NotFinite`] where a force has no finite derivative.
     pub fn derivatives(&self, inputs: &[Input]) -> Result<Vec<Derivative>, LinearizationError> {
         let Place { model, state, .. } = self.place;
         let mut found: Vec<OnPoints> = inputs.iter().map(|&input| self.on_points(input)).collect();
-        // The fibers of a body answer to all of its activations in one pass over its cells.
+        // One pass over the cells of a body gives the derivatives by all of its activations.
         for body in 0..model.bodies.len() {
             self.add_activations(body, inputs, &mut found);
         }
@@ -138,7 +140,7 @@ impl Linearization<'_> {
         pulled.collect()
     }
 
-    /// ∂g/∂c of one input.
+    /// Computes ∂g/∂c for one input.
     ///
     /// # Errors
     /// As [`Self::derivatives`].
@@ -146,7 +148,7 @@ impl Linearization<'_> {
         self.derivatives(&[input]).map(|mut found| found.remove(0))
     }
 
-    /// All but what the fibers of cells do.
+    /// Everything but the fibers of cells.
     fn on_points(&self, input: Input) -> OnPoints {
         let Place { model, state, control, .. } = self.place;
         let mut out = OnPoints {
@@ -168,7 +170,7 @@ impl Linearization<'_> {
         out
     }
 
-    /// The factor on the stiffness of a body multiplies all that its cells do but for active fibers.
+    /// The stiffness factor of a body multiplies all forces of its cells except those of active fibers.
     fn add_stiffness(&self, channel: ChannelId, forces: &mut [Vec3]) {
         let Place { model, state, .. } = self.place;
         for body in (0..model.bodies.len()).filter(|&body| model.stiffness[body] == channel) {
@@ -220,7 +222,7 @@ impl Linearization<'_> {
             });
         }
         let Some(lattice) = model.lattice_of(body) else { return };
-        // The pull of fibers is a multiple of their activation.
+        // The force of fibers is proportional to their activation.
         let relaxed = {
             let mut gradient = vec![Vec3::zero(); state.positions.len()];
             lattice.add_gradient(&state.positions, &Activations::none(), 1.0, &mut gradient);
@@ -236,7 +238,7 @@ impl Linearization<'_> {
     }
 }
 
-/// The kink at an activation, and whether it has an effect to at least one side.
+/// The kink at an activation, and whether the activation has an effect on at least one side.
 fn kink_of_activation(value: f64) -> (Option<Kink>, bool) {
     match value {
         0.0 | 1.0 => (Some(Kink::EndOfActivation { value }), true),
@@ -245,7 +247,7 @@ fn kink_of_activation(value: f64) -> (Option<Kink>, bool) {
     }
 }
 
-/// motion += how pinned nodes and driven rigid bodies move with a channel.
+/// motion += motion of pinned nodes and driven rigid bodies per unit of a channel.
 fn add_motion(place: &Place<'_>, channel: ChannelId, motion: &mut [Vec3]) {
     let Place { model, control, .. } = *place;
     for pin in &model.pins {
@@ -286,17 +288,19 @@ fn add_motion(place: &Place<'_>, channel: ChannelId, motion: &mut [Vec3]) {
     }
 }
 
-/// Angular velocity of exp([θ]ₓ) when one component of θ grows, if `channel` is that component.
+/// Angular velocity of exp([θ]ₓ) per unit of one component of θ, if `channel` is that component.
 fn spin_of(rotation: Vec3, channels: [ChannelId; 3], channel: ChannelId) -> Option<Vec3> {
     let axis = channels.iter().position(|&own| own == channel)?;
     Some(left_jacobian(rotation) * Vec3::unit(axis))
 }
 
 /// The left Jacobian of the exponential map,
-/// $$ J = I + \frac{1 - \cos\varphi}{\varphi^2} [\theta]_\times + \frac{\varphi - \sin\varphi}{\varphi^3} [\theta]_\times^2, \quad \varphi = |\theta| . $$
+/// $$ J = I + \frac{1 - \cos\varphi}{\varphi^2} [\theta]_\times +
+///   \frac{\varphi - \sin\varphi}{\varphi^3} [\theta]_\times^2,
+///   \quad \varphi = |\theta| . $$
 fn left_jacobian(rotation: Vec3) -> Mat3 {
     let angle = rotation.norm();
-    // Below, the series leave 1e-16.
+    // Below this angle the series are accurate to 1e-16.
     let (first, second) = if angle < 1e-4 {
         (0.5 - angle * angle / 24.0, 1.0 / 6.0 - angle * angle / 120.0)
     } else {
@@ -310,7 +314,7 @@ fn left_jacobian(rotation: Vec3) -> Mat3 {
 mod tests {
     use super::*;
 
-    /// Central differences of the rotation itself leave 1e-9.
+    /// Central differences of the rotation itself are accurate to 1e-9.
     #[test]
     fn spin_is_the_derivative_of_the_exponential_map() {
         let arm = Vec3::new(0.3, -1.0, 0.7);

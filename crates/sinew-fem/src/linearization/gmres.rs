@@ -1,19 +1,20 @@
-//! GMRES for systems that are neither symmetric nor definite, with a preconditioner that may change from iteration to iteration [Saad93].
+//! Flexible GMRES for systems that are neither symmetric nor definite: the preconditioner may change from iteration to
+//! iteration \[Saad93\].
 
 use sinew_math::Vec3;
 use sinew_math::krylov::{add_scaled, dot, norm};
 
 /// Relative residual to reach: a few digits above rounding.
 const TOLERANCE: f64 = 1e-13;
-/// Relative residual that counts as a solution where rounding allows no more.
+/// Relative residual to accept where rounding allows no better.
 const ACCEPTED: f64 = 1e-10;
-/// Iterations before it starts again from where it is, and how often it may.
+/// Iterations before a restart, and maximum number of restarts.
 const RESTART: usize = 40;
 const MAX_RESTARTS: usize = 5;
 
-/// Solves A x = b from zero; returns the relative residual, or that which was left in vain.
+/// Solves A x = b from zero; returns the relative residual, as an error where it is too large.
 ///
-/// `apply(v, out)` writes A v, `precondition(r, z)` something near A⁻¹ r.
+/// `apply(v, out)` writes A v; `precondition(r, z)` writes an approximation of A⁻¹ r.
 pub(super) fn gmres<E>(
     mut apply: impl FnMut(&[Vec3], &mut [Vec3]),
     mut precondition: impl FnMut(&[Vec3], &mut [Vec3]) -> Result<(), E>,
@@ -33,7 +34,7 @@ pub(super) fn gmres<E>(
         let start = norm(&residual);
         let mut basis = vec![scaled(&residual, 1.0 / start)];
         let mut directions: Vec<Vec<Vec3>> = Vec::new();
-        // Columns of the triangle R, rotations that made it, and the right-hand side.
+        // Columns of the triangle R, the Givens rotations behind it, and the right-hand side.
         let (mut triangle, mut rotations, mut target) = (Vec::<Vec<f64>>::new(), Vec::new(), vec![start]);
         for k in 0..RESTART {
             let mut z = vec![Vec3::zero(); count];
@@ -86,7 +87,7 @@ pub(super) fn gmres<E>(
         if !(relative > TOLERANCE) {
             return Ok(if relative.is_finite() { Ok(relative) } else { Err(relative) });
         }
-        // A round that gains less than a digit has met rounding, or a matrix without an inverse.
+        // A round that gains less than a digit has reached rounding, or the matrix is singular.
         if !(relative < 0.1 * best) {
             break;
         }
@@ -126,7 +127,7 @@ mod tests {
         };
         let left = gmres(apply, none, &b, &mut x).unwrap().unwrap();
         assert!(left < 1e-10, "{left}");
-        // The condition of these blocks is below ten.
+        // The condition number of these blocks is below ten.
         assert!((0..30).all(|i| (x[i] - wanted[i]).norm() < 1e-7), "{x:?}");
     }
 

@@ -1,11 +1,12 @@
 //! Gradients of probes at an equilibrium, computed twice: forward and adjoint.
 //!
-//! With the motion m of what is prescribed and the derivative $s = \partial g/\partial c + K m$ of what is out of balance,
+//! With the motion m of prescribed unknowns and the derivative $s = \partial g/\partial c + K m$ of the residual,
 //!
-//! $$ \frac{dp}{dc} = w \cdot m + p_r \cdot \frac{\partial g}{\partial c} + p_c - w_f \cdot K_{ff}^{-1} s_f, \qquad w = J^T p_x + p_q + K^T p_r . $$
+//! $$ \frac{dp}{dc} = w \cdot m + p_r \cdot \frac{\partial g}{\partial c} + p_c - w_f \cdot K_{ff}^{-1} s_f, \qquad
+//!   w = J^T p_x + p_q + K^T p_r . $$
 //!
-//! Forward solves $K_{ff} d = s_f$ once per input, adjoint $K_{ff}^T \lambda = w_f$ once per probe. Both give the same number, so a
-//! difference shows an error of the solver.
+//! The forward method solves $K_{ff} d = s_f$ once per input, the adjoint method $K_{ff}^T \lambda = w_f$ once per
+//! probe. Both give the same number, so a difference reveals an error of the solver.
 
 use sinew_math::Vec3;
 use sinew_math::krylov::{dot, norm};
@@ -20,10 +21,10 @@ use crate::probe::ProbeGradient;
 use crate::simulation::Simulation;
 use crate::state::State;
 
-/// What is out of balance, over the force that strains the model by one, above which a state is no equilibrium.
+/// Maximum residual of an equilibrium, relative to the forces of a unit strain.
 const MAX_IMBALANCE: f64 = 1e-4;
-/// How far products with K may be from differences of the forces, relative to them: contacts that are about to close and bent cells of lattices leave less than
-/// this.
+/// Maximum relative error of products with K against differences of the forces. Contacts that are about to close and
+/// bent cells of lattices stay below it.
 const MAX_TANGENT_ERROR: f64 = 1e-3;
 /// Step of these differences, over the size of the model.
 const TRIAL: f64 = 1e-6;
@@ -35,33 +36,33 @@ const ROUNDING: f64 = 1e-6;
 pub enum GradientError {
     /// The scheme has inertia: the state depends on all steps before it.
     #[error(
-        "gradients are those of an equilibrium, and this scene moves in time\nhint: `solver.type = \"quasistatic\"` finds equilibria instead"
+        "gradients need an equilibrium, and this scene moves in time\nhint: `solver.type = \"quasistatic\"` finds equilibria instead"
     )]
     Dynamic,
-    /// Forces depend on what happened before.
-    #[error("{what} remember earlier steps, so the state is no function of the channels and parameters alone")]
+    /// Forces depend on earlier steps.
+    #[error("{what} depend on earlier steps, so the state is not a function of the channels and parameters alone")]
     History {
-        /// What does.
+        /// The forces that do.
         what: &'static str,
     },
     /// The state is not in balance.
     #[error(
-        "the state is no equilibrium: forces of {residual:.3e} N are out of balance, {relative:.1e} of those that strain the model by one"
+        "the state is not an equilibrium: the residual is {residual:.3e} N, {relative:.1e} of the forces of a unit strain"
     )]
     NotAtRest {
-        /// What is out of balance [N].
+        /// The residual \[N\].
         residual: f64,
-        /// The same over the forces of a unit strain.
+        /// The residual relative to the forces of a unit strain.
         relative: f64,
     },
-    /// A probe that counts, or measures motion or the solver.
-    #[error("\"{probe}\" counts, or measures motion or the work of the solver: at an equilibrium it has no derivative")]
+    /// A probe that counts something, or measures motion or the solver.
+    #[error("\"{probe}\" has no derivative: it counts something, or measures motion or the work of the solver")]
     NoDerivative {
         /// The probe.
         probe: String,
     },
-    /// A probe that reads parameters itself.
-    #[error("\"{probe}\" reads the material itself; its derivative by \"{input}\" is not known")]
+    /// A probe that reads material parameters directly.
+    #[error("\"{probe}\" reads the material directly, so its derivative by \"{input}\" is unknown")]
     ReadsMaterial {
         /// The probe.
         probe: String,
@@ -70,15 +71,15 @@ pub enum GradientError {
     },
     /// The tangent is not the derivative of the forces.
     #[error(
-        "along d/d\"{input}\" the stiffness differs from the change of the forces by {error:.1e} of it: a contact or a custom force does not tell its exact derivative"
+        "along d/d\"{input}\" the stiffness differs from the change of the forces by a fraction of {error:.1e}: a contact or a custom force has no exact derivative"
     )]
     Tangent {
-        /// The input whose motion showed it.
+        /// The input whose response shows the error.
         input: String,
-        /// The difference, relative.
+        /// The relative difference.
         error: f64,
     },
-    /// There is no linearization.
+    /// The linearization failed.
     #[error(transparent)]
     Linearization(#[from] LinearizationError),
 }
@@ -86,15 +87,15 @@ pub enum GradientError {
 /// One derivative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gradient {
-    /// Index of the probe among those asked for.
+    /// Index into the requested probes.
     pub probe: usize,
-    /// Index of the input among those asked for.
+    /// Index into the requested inputs.
     pub input: usize,
     /// dp/dc by a solve for the input.
     pub forward: f64,
     /// dp/dc by a solve for the probe; `None` where the probe has no closed-form derivative.
     pub adjoint: Option<f64>,
-    /// |forward − adjoint| over the larger, or over the sum of the parts where these cancel.
+    /// |forward − adjoint| relative to the larger, or to the sum of the parts where these cancel.
     pub difference: f64,
 }
 
@@ -107,16 +108,16 @@ pub struct Gradients {
     pub derivatives: Vec<Derivative>,
     /// dq/dc of each input over the unknowns.
     pub responses: Vec<Vec<Vec3>>,
-    /// What is out of balance at the state [N].
+    /// Residual at the state \[N\].
     pub residual: f64,
-    /// Largest difference between products with K and differences of the forces along the responses, relative.
+    /// Maximum relative difference between products with K and differences of the forces along the responses.
     pub tangent_error: f64,
-    /// Which solver was used.
+    /// Name of the solver.
     pub method: &'static str,
 }
 
 impl Simulation {
-    /// The exact stiffness of the current state; `plan` was made for its model.
+    /// Linearizes the equations at the current state, with the exact stiffness; `plan` must belong to its model.
     ///
     /// # Errors
     /// As [`Linearization::new`].
@@ -124,15 +125,17 @@ impl Simulation {
         Linearization::new(plan, self.model(), self.state(), self.control(), Tangent::Exact)
     }
 
-    /// Derivatives of probes, by their indices in [`Simulation::probe_names`], by some inputs at the current state, which is an equilibrium.
+    /// Computes derivatives of probes (indices into [`Simulation::probe_names`]) by some inputs, at the current state,
+    /// which must be an equilibrium.
     ///
     /// # Errors
-    /// All reasons why some of them do not exist.
+    /// All reasons why some of these derivatives do not exist.
     pub fn gradients(&self, probes: &[usize], inputs: &[Input]) -> Result<Gradients, Vec<GradientError>> {
         self.differentiation(probes, inputs).run()
     }
 
-    /// Why some of these derivatives cannot be had, as far as the current state tells; for whoever wants to know before a long run.
+    /// Reasons why some of these derivatives cannot exist, as far as the current state shows; a check before a long
+    /// run.
     pub fn gradient_refusals(&self, probes: &[usize], inputs: &[Input]) -> Vec<GradientError> {
         self.differentiation(probes, inputs).refusals()
     }
@@ -184,7 +187,7 @@ impl Differentiation<'_> {
         self.differentiate(&mut linearization, &closed).map_err(|error| vec![error])
     }
 
-    /// What gradients of an equilibrium cannot be had of.
+    /// Reasons why the model has no gradients.
     fn refusals(&self) -> Vec<GradientError> {
         let simulation = self.simulation;
         let model = simulation.model();
@@ -326,7 +329,7 @@ impl Differentiation<'_> {
         Ok(largest)
     }
 
-    /// dp/dc of a probe without a closed form: it is read off two states along the response.
+    /// dp/dc of a probe without a closed form, by differences of two states along the response.
     fn difference_of_probe(
         &self,
         linearization: &Linearization<'_>,
@@ -390,14 +393,14 @@ impl Weights {
         Ok(Self { of_motion, of_reactions, channels: gradient.channels.clone() })
     }
 
-    /// ∂p/∂c at a state that stays.
+    /// ∂p/∂c at a fixed state.
     fn of_input(&self, input: Input) -> f64 {
         let own = |&&(channel, _): &&(ChannelId, f64)| input == Input::Channel(channel);
         self.channels.iter().filter(own).map(|&(_, slope)| slope).sum()
     }
 }
 
-/// Whether a probe counts, or measures the work of the solver.
+/// Whether a probe counts something, or measures the work of the solver.
 fn counts(name: &str) -> bool {
     const WORK: [&str; 8] = [
         "residual",
@@ -427,13 +430,13 @@ fn moved(model: &Model, state: &State, d: &[Vec3], h: f64) -> State {
     out
 }
 
-/// The forces that strain all cells by one [N].
+/// The forces of a unit strain in all cells \[N\].
 fn unit_strain_force(simulation: &Simulation) -> f64 {
     simulation.model().unit_strain_forces().iter().map(|f| f * f).sum::<f64>().sqrt()
 }
 
 impl Gradients {
-    /// Largest difference of forward and adjoint.
+    /// Maximum difference between forward and adjoint.
     pub fn disagreement(&self) -> f64 {
         self.values.iter().map(|gradient| gradient.difference).fold(0.0, f64::max)
     }

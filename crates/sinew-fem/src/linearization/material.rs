@@ -1,7 +1,8 @@
-//! ∂g/∂θ of the parameters θ of the material of a body.
+//! ∂g/∂θ by the parameters θ of the material of a body.
 //!
-//! Stress is evaluated once more with parameters that carry a complex step along ∂(μ, λ, …)/∂θ, so the derivative is exact to rounding for every law,
-//! linear in θ or not. The energy of a lattice is linear in its Lamé parameters: there their derivatives simply take their place.
+//! Stress is evaluated again with parameters that carry a complex step along ∂(μ, λ, …)/∂θ, so the derivative is exact
+//! to rounding for every law, linear in θ or not. The energy of a lattice is linear in its Lamé parameters, so the
+//! derivatives of these replace the parameters.
 
 #![allow(non_snake_case)]
 
@@ -17,7 +18,7 @@ use crate::material::{CellVolume, Law, Material, MaterialPoint, MaterialSpec, Ma
 use crate::model::Model;
 use crate::state::State;
 
-/// A parameter of the material of a body, the others staying as they are.
+/// A parameter of the material of a body; a derivative keeps the others constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
     /// A parameter of the law by its key in scenes.
@@ -69,13 +70,13 @@ impl Parameter {
     }
 }
 
-/// Whether two cells have the same law and moduli; the directions of fibers may differ.
+/// Whether two cells have the same law and moduli; fiber directions may differ.
 fn is_same(a: &MaterialSpec, b: &MaterialSpec) -> bool {
     let plain = |spec: &MaterialSpec| MaterialPoint { fiber: Vec3::zero(), ..spec.point() };
     a.law() == b.law() && plain(a) == plain(b)
 }
 
-/// forces += ∂g/∂θ over the points; how it was computed.
+/// forces += ∂g/∂θ over the points; returns how it was computed.
 pub(super) fn add_parameter_gradient(
     model: &Model,
     body: usize,
@@ -106,7 +107,7 @@ pub(super) fn add_parameter_gradient(
     Source::ClosedForm
 }
 
-/// The weight of a body per unit of its density.
+/// Adds the weight of a body per unit of its density.
 fn add_weight(model: &Model, body: usize, control: &Control, forces: &mut [Vec3]) {
     let body = &model.bodies[body];
     let density = body.mass / body.rest_volume;
@@ -118,7 +119,7 @@ fn add_weight(model: &Model, body: usize, control: &Control, forces: &mut [Vec3]
     }
 }
 
-/// Adds what the stress of one cell changes by.
+/// Adds the derivative of the stress of one cell.
 struct StressSlope<'a> {
     block: &'a ElasticBlock,
     cell: usize,

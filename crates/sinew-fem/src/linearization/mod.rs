@@ -1,17 +1,17 @@
-//! The equations of equilibrium at a state, made linear.
+//! The equations of equilibrium, linearized at a state.
 //!
-//! At rest the gradient g of all potentials over the unknowns q vanishes wherever no pin holds them, $g(q, c, \theta) = 0$, for channels c and
-//! parameters θ. [`Linearization`] holds the stiffness $K = \partial g/\partial q$ of one state and answers what Newton's method, modal analysis and
-//! gradients ask of it:
+//! At equilibrium the gradient g of all potentials over the unknowns q vanishes wherever no pin holds them,
+//! $g(q, c, \theta) = 0$, for channels c and parameters θ. [`Linearization`] holds the stiffness
+//! $K = \partial g/\partial q$ of one state and provides what Newton's method, modal analysis and gradients need:
 //!
-//! | question | method |
+//! | quantity | method |
 //! |---|---|
 //! | K v, Kᵀ v | [`Linearization::product`], [`Linearization::transposed_product`] |
 //! | K x = b, Kᵀ x = b, many b at once | [`Linearization::solve`], [`Linearization::solve_transposed`], [`Linearization::solve_many`] |
 //! | ∂g/∂c, ∂g/∂θ | [`Linearization::derivative`] |
 //! | dp/dc, dp/dθ of a probe p | [`crate::Simulation::gradients`] |
 //!
-//! Which solver answers depends on the model; [`Linearization::method`] names it.
+//! The solver depends on the model; [`Linearization::method`] names it.
 //!
 //! * Cells (tetrahedra, hexahedra): K is assembled in f64 and factored once by Cholesky. All right-hand sides share that factor.
 //! * Cells whose K is not positive definite, or not symmetric (pressure on an open surface): GMRES in f64 on K itself, preconditioned by the
@@ -20,7 +20,8 @@
 //! * Lattices, alone or beside cells: GMRES in f64, preconditioned by f32 conjugate gradients with V-cycles. Products with the exact K of a lattice are computed
 //!   cell by cell, those with its definite K from the tangent that V-cycles use.
 //!
-//! K is that of statics: no inertia, no damping, and friction and the speed of fibers as in a step that begins and ends at the state.
+//! K is the static stiffness: no inertia, no damping, and friction and fiber speed as in a step that starts and ends at
+//! the state.
 
 mod derivative;
 mod gmres;
@@ -51,8 +52,8 @@ use solve::Inverse;
 /// Why a state has no linearization, or a system no solution.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LinearizationError {
-    /// The plan was made for another model, or for this one before a change.
-    #[error("the plan was made for another model")]
+    /// The plan belongs to another model, or to an earlier revision of this one.
+    #[error("the plan belongs to another model")]
     OtherPlan,
     /// The state belongs to another model.
     #[error("the state has {actual} points, the model {expected}")]
@@ -76,25 +77,26 @@ pub enum LinearizationError {
     /// No solution was found.
     #[error("the stiffness of this state has no inverse: {reason}")]
     Singular {
-        /// What the solver met.
+        /// Failure of the solver.
         reason: String,
     },
 }
 
-/// The stiffness of one state of a model, with whatever solves systems with it.
+/// The stiffness of one state of a model, with a solver for it.
 ///
-/// Vectors are over the unknowns of [`crate::Kinematics`]: positions of free nodes, and position and turn of rigid bodies.
+/// Vectors are over the unknowns of [`crate::Kinematics`]: positions of free nodes, and position and rotation of rigid
+/// bodies.
 pub struct Linearization<'a> {
     place: Place<'a>,
     tangent: Tangent,
-    /// g over the unknowns, on pinned components the force of the pin.
+    /// g over the unknowns; in pinned components, the force of the pin.
     gradient: Vec<Vec3>,
     operator: Operator,
-    /// Made for the first solve.
+    /// Created by the first solve.
     inverse: Option<Inverse>,
 }
 
-/// Where equations are linearized.
+/// Point of linearization.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     model: &'a Model,
@@ -104,10 +106,10 @@ struct Place<'a> {
 }
 
 impl<'a> Linearization<'a> {
-    /// Linearizes the equations of statics at a state under `control`; `plan` was made for this model.
+    /// Linearizes the equations of statics at a state under `control`; `plan` must belong to this model.
     ///
-    /// `Tangent::Definite` leaves the negative curvature of cells and forces out: K is then positive semi-definite, symmetric, and no longer the
-    /// derivative of the forces.
+    /// `Tangent::Definite` removes the negative curvature of cells and forces: K is then positive semi-definite and
+    /// symmetric, but no longer the derivative of the forces.
     ///
     /// # Errors
     /// [`LinearizationError::OtherPlan`], [`LinearizationError::OtherModel`], [`LinearizationError::NotFinite`].
@@ -132,12 +134,12 @@ impl<'a> Linearization<'a> {
         self.place.model
     }
 
-    /// g over the unknowns [N], [N m]: what is out of balance, and on pinned components the force of the pin.
+    /// g over the unknowns \[N\], [N m]: the residual, and in pinned components the force of the pin.
     pub fn gradient(&self) -> &[Vec3] {
         &self.gradient
     }
 
-    /// g over the unknowns where other unknowns put the points of the model; contacts with friction and barriers are those of the state.
+    /// g over the unknowns of another state; contacts with friction and barriers are those of the linearized state.
     ///
     /// # Errors
     /// [`LinearizationError::OtherModel`].
@@ -149,7 +151,7 @@ impl<'a> Linearization<'a> {
         Ok(gradient)
     }
 
-    /// Size of what is out of balance where no pin holds it [N].
+    /// Norm of the residual of components without pins \[N\].
     pub fn residual(&self) -> f64 {
         let mut free = self.gradient.clone();
         self.place.model.kinematics.filter(&mut free);
@@ -179,9 +181,10 @@ impl<'a> Linearization<'a> {
         Ok(())
     }
 
-    /// Solves K x = b where no pin holds; `b` becomes x, which is zero on pinned components.
+    /// Solves K x = b in components without pins; `b` becomes x, which is zero in pinned components.
     ///
-    /// Parts of the model that nothing holds move as little as they can: b loses the part that would make them fly, x its rigid motion.
+    /// Parts of the model that nothing holds get no rigid motion: b loses its resultant force and couple, x its rigid
+    /// motion.
     ///
     /// # Errors
     /// [`LinearizationError::Length`], [`LinearizationError::Singular`]; `b` is then unspecified.
@@ -189,7 +192,7 @@ impl<'a> Linearization<'a> {
         self.solve_columns(&mut [b], Side::Plain)
     }
 
-    /// Solves Kᵀ x = b, as [`Self::solve`] does.
+    /// Solves Kᵀ x = b like [`Self::solve`].
     ///
     /// # Errors
     /// As [`Self::solve`].
@@ -197,7 +200,8 @@ impl<'a> Linearization<'a> {
         self.solve_columns(&mut [b], Side::Transposed)
     }
 
-    /// Solves K x = b for many b at once: one factor, read once for a block of columns, or one preconditioner.
+    /// Solves K x = b for many b at once: with one factor, read once for a block of columns, or with one
+    /// preconditioner.
     ///
     /// # Errors
     /// As [`Self::solve`].
@@ -213,7 +217,7 @@ impl<'a> Linearization<'a> {
         self.solve_columns(columns, Side::Transposed)
     }
 
-    /// Which solver answers, in words. Factors K if nothing did before.
+    /// Names the solver. Factors K unless an earlier call did.
     ///
     /// # Errors
     /// [`LinearizationError::Singular`].
@@ -221,8 +225,8 @@ impl<'a> Linearization<'a> {
         Ok(self.inverse()?.method())
     }
 
-    /// The symmetric part of K without contacts between bodies, as a matrix with its blocks on and below the diagonal; `None` with lattices, whose K is never
-    /// assembled.
+    /// The symmetric part of K without contacts between bodies, as a matrix with its blocks on and below the diagonal;
+    /// `None` with lattices, whose K is never assembled.
     pub fn matrix(&self) -> Option<&BlockCsr> {
         self.operator.matrix()
     }
@@ -243,7 +247,7 @@ impl<'a> Linearization<'a> {
         if self.inverse.is_none() {
             self.inverse = Some(Inverse::new(&self.place, self.tangent, &self.operator)?);
         }
-        Ok(self.inverse.as_ref().expect("made above"))
+        Ok(self.inverse.as_ref().expect("created above"))
     }
 
     fn check(&self, vector: &[Vec3]) -> Result<(), LinearizationError> {
@@ -253,7 +257,7 @@ impl<'a> Linearization<'a> {
 }
 
 impl Place<'_> {
-    /// Calls `look` with the equations of a step that begins and ends at the state.
+    /// Calls `look` with the equations of a step that starts and ends at the state.
     fn look<T>(&self, tangent: Tangent, look: impl FnOnce(&TangentAt<'_, '_>) -> T) -> Result<T, LinearizationError> {
         let State { unknowns, positions, .. } = self.state;
         self.pose(|mut problem| {
@@ -269,7 +273,7 @@ impl Place<'_> {
         })?
     }
 
-    /// g over the points at other places of them.
+    /// g over the points at other positions.
     fn gradient_of_points(&self, x: &[Vec3]) -> Result<Vec<Vec3>, LinearizationError> {
         let (expected, actual) = (self.model.kinematics.point_count(), x.len());
         if expected != actual {
@@ -282,7 +286,7 @@ impl Place<'_> {
         })
     }
 
-    /// Calls `solve` with the equations of statics of a step that begins at the state.
+    /// Calls `solve` with the static equations of a step that starts at the state.
     fn pose<T>(&self, solve: impl FnOnce(Problem<'_>) -> T) -> Result<T, LinearizationError> {
         let Place { model, plan, state, control } = *self;
         let (expected, actual) = (model.kinematics.point_count(), state.positions.len());
@@ -303,7 +307,7 @@ impl Place<'_> {
     }
 }
 
-/// Length of the last step [s]; friction grows over a slip that is proportional to it.
+/// Length of the last step \[s\]. The slip over which friction grows is proportional to it.
 fn step_length(state: &State) -> f64 {
     if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 }
 }

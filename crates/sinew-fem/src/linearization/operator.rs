@@ -1,4 +1,4 @@
-//! Products with K: assembled cells and forces, contacts beside the matrix, lattices as they are, and what is not symmetric.
+//! Products with K: the assembled matrix, contacts beside it, lattices as operators, and the antisymmetric part.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,9 +20,9 @@ pub(super) enum Side {
     Transposed,
 }
 
-/// K by its products.
+/// K as an operator.
 pub(super) struct Operator {
-    /// Everything symmetric but lattices and contacts between bodies, on and below the diagonal.
+    /// Everything symmetric except lattices and contacts between bodies, on and below the diagonal.
     matrix: BlockCsr,
     couplings: ContactOperator,
     /// V-cycles of lattices, and products with their definite tangent; behind a lock because both write to its memory.
@@ -120,11 +120,11 @@ impl Operator {
     }
 
     fn lattices(&self) -> Option<MutexGuard<'_, Box<LatticeSystem>>> {
-        // Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
+        // A poisoned lock is harmless: the system holds only numbers.
         self.lattices.as_ref().map(|lattices| lattices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes the system of lattices ready for [`Self::solve_lattices`].
+    /// Prepares the system of lattices for [`Self::solve_lattices`].
     pub fn prepare_lattices(&self, place: &Place<'_>, tangent: Tangent) -> Result<(), LinearizationError> {
         let Some(mut lattices) = self.lattices() else { return Ok(()) };
         let prepared = place.look(tangent, |at| lattices.prepare(at, place.plan.frame(&self.couplings), 0.0))?;

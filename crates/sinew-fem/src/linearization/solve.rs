@@ -1,4 +1,4 @@
-//! Systems with K: one factor for all right-hand sides, or GMRES around what is nearly its inverse.
+//! Solves with K: one factor for all right-hand sides, or GMRES with an approximate inverse.
 
 use std::sync::OnceLock;
 
@@ -16,16 +16,17 @@ use crate::solver::{
     SolveFailure, SystemFrame, add_shift, connected_parts, filter_scale, hold_softly,
 };
 
-/// Nodes up to which K is factored: a compact body of this size takes some gigabytes and a minute.
+/// Maximum number of nodes for which K is factored: a compact body of this size takes some gigabytes and a minute.
 pub const MAX_FACTOR_NODES: usize = 60_000;
-/// Right-hand sides that a factor is applied to at once: enough to read it from memory once for many, few enough to stay in the cache.
+/// Right-hand sides per application of a factor: many enough to share one read from memory, few enough to stay in the
+/// cache.
 const COLUMNS: usize = 32;
-/// Relative accuracy of f32 solves inside GMRES: what they can do in half of their iterations.
+/// Relative accuracy of f32 solves inside GMRES, which they reach in half of their iterations.
 const INNER_ACCURACY: f64 = 1e-3;
-/// What is added to a definite tangent that has no factor for rounding, over its diagonal.
+/// Relative shift of the diagonal of a definite tangent whose factorization fails by rounding.
 const ROUNDING_SHIFT: f64 = 1e-9;
 
-/// Where everything of a model goes: found once, for all of its states.
+/// Layout of a model, found once for all of its states.
 pub struct LinearizationPlan {
     pub(super) assembly: AssemblyPlan,
     pub(super) filter: Filter,
@@ -36,7 +37,7 @@ pub struct LinearizationPlan {
 }
 
 impl LinearizationPlan {
-    /// Finds the places for a model.
+    /// Finds the layout of a model.
     pub fn new(model: &Model) -> Self {
         let assembly = AssemblyPlan::new(model);
         let parts = connected_parts(model, &assembly.pattern);
@@ -50,12 +51,12 @@ impl LinearizationPlan {
         }
     }
 
-    /// Takes pinned components out of a matrix and puts `scale` on their diagonal.
+    /// Removes pinned components from a matrix and puts `scale` on their diagonal.
     pub fn hold_pins(&self, matrix: &mut BlockCsr, scale: f64) {
         self.filter.apply(matrix, scale);
     }
 
-    /// Whether it was made for this model as it is.
+    /// Whether it belongs to the current revision of this model.
     pub(super) fn fits(&self, model: &Model) -> bool {
         self.revision == model.revision()
     }
@@ -64,7 +65,7 @@ impl LinearizationPlan {
         SystemFrame { plan: &self.assembly, filter: &self.filter, free: &self.free, hinges: &self.hinges, couplings }
     }
 
-    /// Memory for a factor without contacts; the order of elimination is found once.
+    /// Allocates a factor without contacts; the elimination order is found once.
     fn factor(&self) -> Result<Cholesky<f64>, SolveFailure> {
         let symbolic = self
             .symbolic
@@ -75,7 +76,7 @@ impl LinearizationPlan {
     }
 }
 
-/// What solves systems.
+/// The solver.
 pub(super) struct Inverse {
     kind: Kind,
     method: &'static str,
@@ -84,11 +85,11 @@ pub(super) struct Inverse {
 enum Kind {
     /// The factor of K itself.
     Factor(Factor),
-    /// A factor of something near K.
+    /// A factor of an approximation of K.
     Near(Factor),
     /// Conjugate gradients in f32, for large meshes.
     Iterative(Box<Iterative>, Tangent),
-    /// Conjugate gradients in f32 with V-cycles, of the system that the operator holds.
+    /// Conjugate gradients in f32 with V-cycles; the operator holds the system.
     Lattice,
     /// V-cycles alone, where K is not definite.
     Cycles,
@@ -277,7 +278,7 @@ impl Inverse {
         }
     }
 
-    /// Takes a preconditioner that needs no definite K.
+    /// Switches to a preconditioner that does not need a definite K.
     fn retreat(&mut self, place: &Place<'_>, failure: SolveFailure) -> Result<(), LinearizationError> {
         match self.kind {
             Kind::Iterative(_, Tangent::Exact) => {

@@ -1,4 +1,4 @@
-//! A deformable body: its mesh, its points and the surface one sees.
+//! A deformable body: its mesh, its points and its visible surface.
 
 use std::ops::Range;
 
@@ -9,31 +9,32 @@ use sinew_math::Vec3;
 
 use crate::material::{MaterialSpec, VolumeForm};
 
-/// What [`crate::ModelBuilder::add_body`] needs to know.
+/// Parameters of [`crate::ModelBuilder::add_body`].
 pub struct BodyParams {
     /// Name, unique in the model.
     pub name: String,
-    /// Mesh at rest, already in its place.
+    /// Mesh at rest, in its final position.
     pub mesh: CellMesh,
-    /// The lattice that the mesh was made of, with the same numbers of cells and nodes but wherever it likes; `None` for cells on their own.
+    /// The lattice behind the mesh, with the same numbering of cells and nodes but in any position; `None` for other
+    /// meshes.
     pub lattice: Option<HexLattice>,
     /// Law of each cell.
     pub materials: Vec<MaterialSpec>,
-    /// Density of each cell [kg/m³].
+    /// Density of each cell \[kg/m³\].
     pub densities: Vec<f64>,
     /// Where the volume term of the laws is evaluated; laws without one are always pointwise.
     pub volume: VolumeForm,
-    /// α of Rayleigh damping [1/s].
+    /// α of Rayleigh damping \[1/s\].
     pub mass_damping: f64,
-    /// β of Rayleigh damping [s].
+    /// β of Rayleigh damping \[s\].
     pub stiffness_damping: f64,
-    /// γ of the rest-state damping in the rotated frame, see `solver/damping.rs` [s].
+    /// γ of the rest-state damping in the rotated frame, see `solver/damping.rs` \[s\].
     pub tissue_damping: f64,
     /// In how many coordinates it deforms.
     pub deformation: Deformation,
     /// Place of each node before the first step where no pin holds it [m]; empty for the rest places.
     pub start: Vec<Vec3>,
-    /// Initial velocity of each node [m/s]; empty for none.
+    /// Initial velocity of each node \[m/s\]; empty for none.
     pub velocities: Vec<Vec3>,
     /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.
     pub surface: Option<(Vec<[u32; 3]>, Embedding)>,
@@ -58,9 +59,10 @@ pub struct Surface {
     pub triangles: Vec<[u32; 3]>,
     /// For each vertex the nearest node at rest.
     pub nearest_nodes: Vec<u32>,
-    /// Points of the body and weights that carry each vertex; `None` when vertices are nodes (those in `nearest_nodes`).
+    /// Points of the body and weights that carry each vertex; `None` when vertices are nodes (those in
+    /// `nearest_nodes`).
     pub embedding: Option<Embedding>,
-    /// Rest area that belongs to each vertex [m²].
+    /// Rest area that belongs to each vertex \[m²\].
     pub areas: Vec<f64>,
 }
 
@@ -104,7 +106,7 @@ pub struct Body {
     pub mesh: CellMesh,
     /// Points of its nodes.
     pub points: Range<usize>,
-    /// What one sees.
+    /// The visible surface.
     pub surface: Surface,
     /// Elastic blocks of the body.
     pub elastic: Range<usize>,
@@ -114,12 +116,12 @@ pub struct Body {
     pub deformation: Deformation,
     /// Rest volume [m³].
     pub rest_volume: f64,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
 }
 
 impl Body {
-    /// Largest stiffness λ + 2μ of its cells [Pa].
+    /// Largest stiffness λ + 2μ of its cells \[Pa\].
     pub fn modulus(&self) -> f64 {
         let stiffness = |spec: &MaterialSpec| {
             let point = spec.point();
@@ -128,7 +130,7 @@ impl Body {
         self.materials.iter().map(stiffness).fold(0.0, f64::max)
     }
 
-    /// Box around what one sees of it, for these places of its nodes: cells that carry a finer surface stick out.
+    /// Bounding box of its visible surface for these node positions. Cells that carry a finer surface reach beyond it.
     pub fn bounds(&self, nodes: &[Vec3]) -> Aabb {
         match &self.surface.embedding {
             None => Aabb::from_points(nodes),
@@ -141,7 +143,7 @@ impl Body {
         }
     }
 
-    /// Mean size of its cells at rest [m].
+    /// Mean size of its cells at rest \[m\].
     pub fn cell_size(&self) -> f64 {
         (self.rest_volume / self.mesh.cell_count().max(1) as f64).cbrt()
     }

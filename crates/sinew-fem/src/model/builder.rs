@@ -1,4 +1,4 @@
-//! Puts a [`Model`] together piece by piece.
+//! Builds a [`Model`] from its parts.
 
 mod assembler;
 
@@ -20,14 +20,14 @@ use crate::material::MaterialError;
 /// Why a model cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ModelError {
-    /// A law was given parameters it cannot have.
+    /// A law has invalid parameters.
     #[error("body \"{body}\", cell {cell}: {source}")]
     Material {
         /// The body.
         body: String,
-        /// The first cell with the mistake.
+        /// The first invalid cell.
         cell: usize,
-        /// The mistake.
+        /// The cause.
         source: MaterialError,
     },
     /// A cell has no volume at a quadrature point.
@@ -35,7 +35,7 @@ pub enum ModelError {
     Element {
         /// The body.
         body: String,
-        /// The mistake.
+        /// The cause.
         source: ElementError,
     },
     /// Density must be positive.
@@ -43,7 +43,7 @@ pub enum ModelError {
     Density {
         /// The body.
         body: String,
-        /// The first cell with the mistake.
+        /// The first invalid cell.
         cell: usize,
         /// The value.
         density: f64,
@@ -85,11 +85,11 @@ pub enum ModelError {
     Rigid {
         /// The rigid body.
         name: String,
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
-    /// A lattice knows one law.
-    #[error("body \"{body}\", cell {cell}: a lattice is corotated, not {law}")]
+    /// A lattice supports only one law.
+    #[error("body \"{body}\", cell {cell}: a lattice supports the law corotated only, not {law}")]
     LatticeLaw {
         /// The body.
         body: String,
@@ -98,22 +98,22 @@ pub enum ModelError {
         /// That law.
         law: String,
     },
-    /// Something that a body on a lattice cannot have.
+    /// A property that a body on a lattice cannot have.
     #[error("body \"{body}\" is on a lattice: {reason}")]
     Lattice {
         /// The body.
         body: String,
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
-    /// A muscle that cannot be.
+    /// An invalid muscle.
     #[error("body \"{body}\", muscle \"{muscle}\": {reason}")]
     Muscle {
         /// The body.
         body: String,
         /// The muscle.
         muscle: String,
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
     /// A force that cannot be.
@@ -124,7 +124,7 @@ pub enum ModelError {
     Embedding {
         /// The body.
         body: String,
-        /// What is wrong.
+        /// The cause.
         reason: String,
     },
 }
@@ -138,11 +138,12 @@ pub struct MuscleParams {
     pub name: String,
     /// Its cells.
     pub cells: Vec<u32>,
-    /// Unit direction of the fibers of each at rest, in coordinates of the lattice.
+    /// Unit fiber direction of each cell at rest, in coordinates of the lattice.
     pub directions: Vec<Vec3>,
-    /// Stress of each at rest length and full activation [Pa].
+    /// Fiber stress of each cell at rest length and full activation \[Pa\].
     pub stress: Vec<f64>,
-    /// How their tension depends on length and speed. Cells of lattices know only that of [`FiberGroup::default`] with the full stretch.
+    /// How tension depends on length and speed. Cells of lattices support only [`FiberGroup::default`] with the full
+    /// stretch.
     pub group: FiberGroup,
 }
 
@@ -157,13 +158,13 @@ pub struct PinParams {
     pub nodes: Vec<u32>,
     /// Pinned axes.
     pub axes: [bool; 3],
-    /// Point that prescribed rotation and deformation leave in place [m].
+    /// Fixed point of prescribed rotation and deformation \[m\].
     pub pivot: Vec3,
-    /// Displacement of each node from its rest position before any motion [m]; empty for none.
+    /// Displacement of each node from its rest position before any motion \[m\]; empty for none.
     pub offsets: Vec<Vec3>,
 }
 
-/// What nodes of a body follow.
+/// A driver of nodes of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FollowedBy {
     /// The pin of the body with this name.
@@ -172,51 +173,54 @@ pub enum FollowedBy {
     Rigid(usize),
 }
 
-/// Where nodes of a body would be by blend skinning: steps start there.
+/// Blend skinning of the nodes of a body, as the initial guess of steps.
 #[derive(Clone, Debug)]
 pub struct FollowParams {
     /// Body index.
     pub body: usize,
-    /// What moves the nodes.
+    /// The drivers.
     pub leaders: Vec<FollowedBy>,
-    /// Leaders and weights of each node of the body; the weights of a node sum to one, or there are none and it follows nothing.
+    /// Drivers and weights of each node of the body. The weights of a node sum to one; a node without weights has no
+    /// driver.
     pub weights: Vec<Vec<(u32, f64)>>,
 }
 
-/// A collider and what it does to flesh.
+/// A collider and its effect on flesh.
 #[derive(Clone, Debug)]
 pub struct ColliderParams {
     /// Name, unique in the model.
     pub name: String,
     /// Geometry.
     pub shape: AnyShape,
-    /// Initial place.
+    /// Initial pose.
     pub pose: Pose,
-    /// Center of its given rotation [m].
+    /// Center of its prescribed rotation \[m\].
     pub pivot: Vec3,
-    /// Pressure per depth [Pa/m]; `None` derives it from each body's stiffness and cell size.
+    /// Pressure per depth \[Pa/m\]; `None` derives it from each body's stiffness and cell size.
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
     pub friction: f64,
-    /// Coefficient of restitution in [0, 1]; 1 takes no energy.
+    /// Coefficient of restitution in [0, 1]; 1 loses no energy.
     pub restitution: f64,
-    /// Where it lies.
+    /// Side of the flesh on which it lies.
     pub side: Side,
 }
 
-/// Where a collider lies.
+/// Side of the flesh on which a collider lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Side {
-    /// Outside of flesh: an obstacle that keeps the surface of bodies out.
+    /// Outside flesh: an obstacle that keeps the surface of bodies out.
     #[default]
     Outside,
-    /// Within flesh, which slides over it, like a bone: it keeps out the flesh that lies at its surface at rest. What is inside of it at rest stays there.
+    /// Inside flesh that slides over it, like a bone: it keeps out the flesh that lies at its surface at rest. Flesh
+    /// inside it at rest stays there.
     Inside,
-    /// A bone of one body, of name `BODY.bone.NAME`: as `Inside`, but it keeps out the skin near it too, and other bodies do not see it.
+    /// A bone of one body, named `BODY.bone.NAME`: like `Inside`, but it also keeps out the skin near it, and has no
+    /// effect on other bodies.
     Bone {
         /// Index of the body.
         body: usize,
-        /// Thickness of the flesh that stays between bone and skin, if there is so much at rest [m].
+        /// Minimum thickness of the flesh between bone and skin, where there is that much at rest \[m\].
         cover: f64,
     },
 }
@@ -245,7 +249,7 @@ impl ModelBuilder {
         Self::default()
     }
 
-    /// Sets the default of the `gravity` channels [m/s²].
+    /// Sets the default of the `gravity` channels \[m/s²\].
     pub fn gravity(&mut self, acceleration: Vec3) -> &mut Self {
         self.gravity = acceleration;
         self
@@ -269,13 +273,14 @@ impl ModelBuilder {
         self.colliders.len() - 1
     }
 
-    /// Pins nodes; their motion is set by the channels `BODY.pin.NAME.translation.x`, `….rotation.x`, `….deformation.xx` and so on.
+    /// Pins nodes. The channels `BODY.pin.NAME.translation.x`, `….rotation.x`, `….deformation.xx` and so on set their
+    /// motion.
     pub fn pin(&mut self, params: PinParams) -> &mut Self {
         self.pins.push(params);
         self
     }
 
-    /// Lets steps start where blend skinning puts the nodes of a body.
+    /// Uses blend skinning of the nodes of a body as the initial guess of steps.
     pub fn follow(&mut self, params: FollowParams) -> &mut Self {
         self.follows.push(params);
         self
@@ -293,7 +298,8 @@ impl ModelBuilder {
         self
     }
 
-    /// Muscle fibers in cells of a body, active by the channel `BODY.activation.NAME` from 0 to 1. Where muscles share cells the last one has them.
+    /// Adds muscle fibers in cells of a body, with activation from the channel `BODY.activation.NAME` from 0 to 1. In
+    /// cells of several muscles, the last one counts.
     pub fn muscle(&mut self, muscle: MuscleParams) -> &mut Self {
         self.muscles.push(muscle);
         self
@@ -312,13 +318,14 @@ impl ModelBuilder {
         self
     }
 
-    /// Slip over which friction grows to its largest, per length of a step [m/s]: what it holds gives way by less than that.
+    /// Sets the slip at which friction reaches its maximum, per step length [m/s]: contacts that stick creep more
+    /// slowly than this.
     pub fn creep(&mut self, speed: f64) -> &mut Self {
         self.creep = Some(speed);
         self
     }
 
-    /// A force over the points of the model written outside this crate.
+    /// Adds a force over the points of the model from outside this crate.
     pub fn custom(&mut self, force: Box<dyn Force>) -> &mut Self {
         self.custom.push(force);
         self

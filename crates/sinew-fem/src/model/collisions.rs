@@ -1,4 +1,4 @@
-//! Penalty contact of bodies with colliders: which points are kept out, and how hard.
+//! Penalty contact of bodies with colliders: selects contact points and their stiffness.
 
 use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_geometry::shape::Shape;
@@ -11,9 +11,10 @@ use crate::collider::Collider;
 use crate::contact::bounce_damping;
 use crate::force::{Bone, ContactForce};
 
-/// Distance of a point from its embedded place, over the size of a cell, up to which it lies in the mesh.
+/// Maximum distance of a point from its embedded position, relative to the size of a cell, for a point in the mesh.
 const ROUNDING: f64 = 1e-6;
-/// Skin within so many cells of a collider in flesh is kept out by itself; what is farther away has cells between that are.
+/// Skin within this many cells of a collider in flesh gets contact points of its own; skin further away has cells
+/// between that do.
 const SKIN_REACH: f64 = 2.0;
 
 /// Contact points with what carries them.
@@ -22,7 +23,7 @@ struct Proxies {
     offsets: Vec<u32>,
     entries: Vec<(u32, f64)>,
     areas: Vec<f64>,
-    /// Distance that each keeps [m]; empty where all may touch.
+    /// Minimum distance of each \[m\]; empty where all may touch.
     clearances: Vec<f64>,
 }
 
@@ -37,7 +38,7 @@ impl Proxies {
         self.areas.push(area);
     }
 
-    /// The surface of a body, and its inner nodes: flesh that collapses must not leave through the floor inside out.
+    /// The surface of a body and its inner nodes: collapsing flesh must not leave through the floor inverted.
     fn of_body(body: &Body) -> Self {
         let first = body.points.start as u32;
         let mut proxies = Self::new();
@@ -52,14 +53,14 @@ impl Proxies {
         proxies
     }
 
-    /// The flesh of a body that lies at a surface at rest (MCA-23, MCA-24).
+    /// The flesh of a body at the surface of a collider at rest (MCA-23, MCA-24).
     fn at_surface(body: &Body, collider: &Collider, surface: &TriMesh) -> Self {
         let (flat, areas): (Vec<Vec3>, Vec<f64>) = surface.samples(body.cell_size()).into_iter().unzip();
-        // Triangles of round shapes lie a little inside of them.
+        // Triangles of round shapes lie slightly inside them.
         let on_shape = |p: &Vec3| collider.initial.to_world(collider.shape.closest(*p));
         let points: Vec<Vec3> = flat.iter().map(on_shape).collect();
         let mut proxies = Self::new();
-        // Points of a checked surface are finite, and clamped ones are always bound.
+        // Points of a checked surface are finite, and clamped points are always bound.
         let Ok(embedding) = Embedding::bind_with(&body.mesh, &points, Outside::Clamp) else { return proxies };
         let mut bound = vec![Vec3::zero(); points.len()];
         embedding.positions(body.mesh.positions(), &mut bound);
@@ -73,8 +74,8 @@ impl Proxies {
         proxies
     }
 
-    /// Adds the skin near a collider within flesh: where a cell holds both, the flesh at the collider says nothing of the skin. It keeps `cover` away, or as far as it
-    /// is at rest.
+    /// Adds the skin near a collider inside flesh: where a cell contains both, contact points at the collider do not
+    /// cover the skin. It keeps the distance `cover`, or its rest distance where that is less.
     fn add_skin(&mut self, body: &Body, collider: &Collider, cover: f64) {
         let first = body.points.start as u32;
         self.clearances = vec![0.0; self.areas.len()];
@@ -91,7 +92,7 @@ impl Proxies {
     }
 }
 
-/// One contact force per body and collider that are not kept apart by a barrier.
+/// Creates one contact force per body and collider without a barrier between them.
 pub(super) fn contact_forces(
     bodies: &[Body],
     colliders: &[Collider],
@@ -142,7 +143,7 @@ pub(super) fn bones(bodies: &[Body], colliders: &[Collider], params: &[ColliderP
     bones
 }
 
-/// Contact by some points; it is nowhere in the list of contact forces yet.
+/// Creates a contact force for some points, without an index in the list of contact forces yet.
 fn force(
     name: String,
     body_index: usize,
@@ -174,7 +175,7 @@ fn force(
     }
 }
 
-/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume [m²].
+/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume \[m²\].
 fn inner_nodes(mesh: &CellMesh) -> Vec<(usize, f64)> {
     let mut volumes = vec![0.0; mesh.node_count()];
     for ((_, nodes), volume) in mesh.cells().zip(mesh.cell_volumes()) {
@@ -189,9 +190,10 @@ fn inner_nodes(mesh: &CellMesh) -> Vec<(usize, f64)> {
     inner.map(|(node, volume)| (node, volume.powf(2.0 / 3.0))).collect()
 }
 
-/// Penalty stiffness of flesh of modulus M = λ + 2μ in cells of size h: twenty layers of cells in series, 20 M / h.
+/// Penalty stiffness of flesh of modulus M = λ + 2μ in cells of size h: twenty times that of a layer of cells, 20 M /
+/// h.
 ///
-/// A pressure of M/10, which squashes the flesh itself by about a tenth, then sinks the surface by h/200.
+/// A pressure of M/10, which compresses the flesh itself by about a tenth, then penetrates by h/200.
 fn default_stiffness(body: &Body) -> f64 {
     20.0 * body.modulus() / body.cell_size()
 }

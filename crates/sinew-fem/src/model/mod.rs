@@ -1,7 +1,7 @@
-//! The constant part of a simulation: bodies, what connects them, what acts on them.
+//! The constant part of a simulation: bodies, their connections, and forces.
 //!
-//! A [`Model`] is built once by a [`ModelBuilder`], holds plain typed blocks, and is never changed by a step: one model serves many
-//! states and threads.
+//! A [`ModelBuilder`] builds a [`Model`] once. It holds plain typed blocks, and steps never change it: one model serves
+//! many states and threads.
 
 mod body;
 mod builder;
@@ -45,7 +45,7 @@ pub(crate) fn energies(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Ve
     energies_with(model, ctx, x, v, model.elastic_energy(x, ctx.control))
 }
 
-/// As [`energies`], with the strain energy known.
+/// Like [`energies`], with a known strain energy.
 pub(crate) fn energies_with(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Vec3], elastic: f64) -> Energies {
     let stored = |force: &dyn Force| force.stored(x, ctx);
     let of = |part: EnergyPart| model.forces().filter(move |force| force.energy_part() == part);
@@ -74,13 +74,13 @@ pub struct Pin {
     pub name: String,
     /// Body the nodes belong to.
     pub body: usize,
-    /// Pinned unknowns with their place before any motion [m].
+    /// Pinned unknowns with their position before any motion \[m\].
     pub nodes: Vec<(u32, Vec3)>,
-    /// Points behind `nodes`, for reactions.
+    /// Points of `nodes`, for reactions.
     pub points: Vec<u32>,
     /// Pinned axes.
     pub axes: [bool; 3],
-    /// Point c that rotation and deformation leave in place [m].
+    /// Fixed point c of rotation and deformation \[m\].
     pub pivot: Vec3,
     /// Channels of the motion x ↦ c + R F (x − c) + t.
     pub motion: PinMotion,
@@ -89,9 +89,9 @@ pub struct Pin {
 /// Channels that move pinned nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct PinMotion {
-    /// Translation t [m].
+    /// Translation t \[m\].
     pub translation: [ChannelId; 3],
-    /// Rotation vector of R [rad].
+    /// Rotation vector of R \[rad\].
     pub rotation: [ChannelId; 3],
     /// Deformation F.
     pub deformation: [[ChannelId; 3]; 3],
@@ -102,13 +102,13 @@ pub struct PinMotion {
 pub struct DrivenRigid {
     /// Index of the rigid body.
     pub rigid: usize,
-    /// Place before any motion.
+    /// Pose before any motion.
     pub initial: Pose,
-    /// Center of the rotation [m].
+    /// Center of the rotation \[m\].
     pub pivot: Vec3,
-    /// Channels of the translation [m].
+    /// Channels of the translation \[m\].
     pub translation: [ChannelId; 3],
-    /// Channels of the rotation vector [rad].
+    /// Channels of the rotation vector \[rad\].
     pub rotation: [ChannelId; 3],
 }
 
@@ -125,19 +125,19 @@ impl DrivenRigid {
     }
 }
 
-/// Which model something was made for: no two models of a process share one, nor a model before and after a change.
+/// Key of a model and its version: no two models of a process share one, nor does a model before and after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Revision(u64);
 
 impl Revision {
-    /// One that nobody has had before.
+    /// A new, unique revision.
     pub(crate) fn next() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Everything that does not change in time.
+/// Everything constant in time.
 pub struct Model {
     /// Deformable bodies.
     pub bodies: Vec<Body>,
@@ -147,13 +147,13 @@ pub struct Model {
     pub colliders: Vec<Collider>,
     /// Map from unknowns to points.
     pub kinematics: Kinematics,
-    /// Mass of each point [kg].
+    /// Mass of each point \[kg\].
     pub masses: Vec<f64>,
-    /// Mass-proportional damping rate of each point, α in C = αM + βK [1/s].
+    /// Mass-proportional damping rate of each point, α in C = αM + βK \[1/s\].
     pub mass_damping: Vec<f64>,
-    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK [s].
+    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK \[s\].
     pub stiffness_damping: Vec<f64>,
-    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` [s].
+    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` \[s\].
     pub tissue_damping: Vec<f64>,
     /// Channel `BODY.stiffness` of each body: a factor on its elastic energy.
     pub stiffness: Vec<ChannelId>,
@@ -167,32 +167,32 @@ pub struct Model {
     pub pins: Vec<Pin>,
     /// Rigid bodies moved by the scene.
     pub driven: Vec<DrivenRigid>,
-    /// What follows pins and driven rigid bodies, as a place to start from.
+    /// Nodes that move with pins and driven rigid bodies in the initial guess.
     pub skinning_predictor: SkinningPredictor,
     /// Everything that acts besides elasticity and contact between bodies, one kind after the other: weight, springs, pressures, loads, strands,
     /// tendons, sheaths, contact with colliders, bones, and then forces written outside this crate.
     pub forces: Vec<Box<dyn Force>>,
     /// Contact of bodies with each other and with themselves, and of whatever is kept apart by barriers.
     pub contact: ContactModel,
-    /// The same with penalty contact of bodies and colliders: everything that should not overlap, for checks.
+    /// The same including penalty contact of bodies with colliders: everything that should not overlap, for checks.
     pub surfaces: ContactModel,
     /// Control channels.
     pub channels: Arc<ChannelTable>,
-    /// Which model this is, and in which form.
+    /// Key of this model and its version.
     pub(crate) revision: Revision,
     /// Unknowns of the initial state.
     pub(crate) initial: Unknowns,
-    /// Velocities of the points in the initial state [m/s].
+    /// Velocities of the points in the initial state \[m/s\].
     pub(crate) initial_velocities: Vec<Vec3>,
 }
 
 impl Model {
-    /// The key of everything that is computed from the model once and kept: solvers and linearizations lay out their memory anew when it is another.
+    /// Key of everything cached from the model: solvers and linearizations rebuild when it changes.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Gives the model a new revision. Whoever changes one after it was built calls this, or solvers that know it go on with what they remember.
+    /// Gives the model a new revision. Call this after changing a built model; otherwise solvers use outdated caches.
     pub fn touch(&mut self) {
         self.revision = Revision::next();
     }
@@ -201,7 +201,7 @@ impl Model {
     pub fn initial_state(&self) -> State {
         let mut positions = vec![Vec3::zero(); self.kinematics.point_count()];
         self.kinematics.place(&self.initial, &mut positions);
-        // At full length from the start, so that copies of the state never allocate again.
+        // Full length from the start, so that copies of the state never allocate again.
         let rates = vec![Vec3::zero(); self.kinematics.unknown_count()];
         let mut history = History { previous_rates: rates.clone(), rates, ..History::default() };
         collider_poses(&self.colliders, &self.initial_control(), &mut history.collider_poses);
@@ -225,7 +225,7 @@ impl Model {
         }
     }
 
-    /// Size of the elastic force on each point when every cell is strained by one [N].
+    /// Size of the elastic force on each point at unit strain in every cell \[N\].
     pub(crate) fn unit_strain_forces(&self) -> Vec<f64> {
         let mut forces = vec![0.0; self.kinematics.point_count()];
         self.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
@@ -233,7 +233,7 @@ impl Model {
         forces
     }
 
-    /// Diagonal of the box around the largest body at rest [m].
+    /// Diagonal of the box around the largest body at rest \[m\].
     pub fn rest_size(&self) -> f64 {
         self.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max)
     }
@@ -262,14 +262,15 @@ impl Model {
         control.get(self.stiffness[body])
     }
 
-    /// Strain energy of all cells under `control` [J]; fibers on meshes store what their passive curve says, whatever their activation.
+    /// Strain energy of all cells under `control` \[J\]. Fibers on meshes store the energy of their passive curve, at
+    /// any activation.
     pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
         let stored = |block: &ElasticBlock| block.summarize(x, &Actuation::PASSIVE).energy;
         let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * stored(block)).sum();
         blocks + self.lattice_energy(x, control)
     }
 
-    /// out += the forces of the flesh on its points [N], those of active muscle included.
+    /// out += forces of the flesh on its points \[N\], including active muscle.
     pub fn add_elastic_forces(&self, state: &State, control: &Control, out: &mut [Vec3]) {
         let mut gradient = vec![Vec3::zero(); state.positions.len()];
         let x = &state.positions;
@@ -288,7 +289,8 @@ impl Model {
         }
     }
 
-    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibers can still do.
+    /// Potential of the elastic forces of a step \[J\], up to a constant of the step; includes what active fibers can
+    /// still release.
     pub(crate) fn elastic_potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let potential = |block: &ElasticBlock| block.energy(x, &StepDrive::new(self, block, ctx).actuation());
         let blocks: f64 =
@@ -304,7 +306,7 @@ impl Model {
         lattices.sum()
     }
 
-    /// Whether some cell has no positive volume.
+    /// Whether any cell has a non-positive volume.
     pub fn has_inverted_cells(&self, x: &[Vec3]) -> bool {
         self.elastic.iter().any(|block| block.summarize(x, &Actuation::PASSIVE).inverted_cells > 0)
             || self.lattices.iter().any(|block| block.has_inverted_cells(x))
@@ -315,7 +317,7 @@ impl Model {
         self.lattices.iter().find(|block| block.body == body)
     }
 
-    /// Refuses channels that hold no finite number, and stiffness factors that are not positive.
+    /// Checks that all channels are finite and that stiffness factors are positive.
     pub(crate) fn check_control(&self, control: &Control, time: f64) -> Result<(), StepError> {
         let wrong = control.first_not_finite().or_else(|| {
             let channel = self.stiffness.iter().find(|&&channel| control.get(channel) <= 0.0)?;
@@ -327,7 +329,7 @@ impl Model {
         }
     }
 
-    /// Work of the pins between two states, by the mean of their forces [J].
+    /// Work of the pins between two states, with the mean of their forces \[J\].
     pub(crate) fn pin_work(&self, from: &State, to: &State) -> f64 {
         let mut work = 0.0;
         for pin in &self.pins {
@@ -340,8 +342,8 @@ impl Model {
         work
     }
 
-    /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that of points on
-    /// rigid bodies nowhere.
+    /// masses += lumped mass of each unknown \[kg\]. The mass of bound points goes to the unknowns that carry them;
+    /// points on rigid bodies do not count.
     pub fn add_lumped_masses(&self, masses: &mut [f64]) {
         self.kinematics.add_lumped(&self.masses, masses);
     }
@@ -352,7 +354,7 @@ impl Model {
         self.forces().flat_map(|force| force.load_channels()).copied().chain(muscles)
     }
 
-    /// Channels of the rotation vectors of everything that is driven.
+    /// Channels of all prescribed rotation vectors.
     pub(crate) fn rotation_channels(&self) -> impl Iterator<Item = [ChannelId; 3]> {
         let pins = self.pins.iter().map(|pin| pin.motion.rotation);
         pins.chain(self.driven.iter().map(|driven| driven.rotation))
@@ -383,7 +385,8 @@ impl Model {
         self.forces().filter_map(|force| force.step_limit())
     }
 
-    /// Into how many parts a step to `control` must be cut so that no bone gets past the flesh that slides over it.
+    /// Number of parts into which a step to `control` must be cut, so that no bone passes the flesh that slides over
+    /// it.
     pub(crate) fn parts_by_bones(&self, state: &State, control: &Control) -> f64 {
         let parts = self.forces_of::<Bone>().filter_map(|bone| {
             let from = state.history.collider_poses.get(bone.contact.collider)?;
@@ -392,13 +395,13 @@ impl Model {
         parts.fold(0.0, f64::max)
     }
 
-    /// Where pinned nodes must be under `control`: calls `set(unknown, axis, value)`.
+    /// Calls `set(unknown, axis, value)` with the prescribed positions of pinned nodes under `control`.
     pub fn for_each_prescribed(&self, control: &Control, mut set: impl FnMut(usize, usize, f64)) {
         for pin in &self.pins {
             let translation = control.vector(pin.motion.translation);
             let rotation = Quaternion::exp_map(control.vector(pin.motion.rotation)).to_matrix();
             let map = rotation * control.matrix(pin.motion.deformation);
-            // An identity map must leave pins exactly where they are, free of roundings.
+            // An identity map must leave pins exactly in place, without rounding.
             let is_identity = map == Mat3::identity();
             for &(unknown, place) in &pin.nodes {
                 let target = if is_identity { place } else { pin.pivot + map * (place - pin.pivot) } + translation;

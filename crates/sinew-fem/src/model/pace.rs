@@ -1,4 +1,4 @@
-//! How far bodies may go in one step where penalty contact has to notice what they meet.
+//! Limits on the motion per step, so that penalty contact does not miss a collision.
 
 use sinew_geometry::Aabb;
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
@@ -11,20 +11,20 @@ use crate::control::Control;
 use crate::force::ContactForce;
 use crate::state::State;
 
-/// Way of one step in cells: a point that goes further may come out on the other side.
+/// Maximum motion per step, in cells: a point that goes further may come out on the other side.
 const LONGEST_WAY: f64 = 0.5;
-/// Most parts of a step: beyond that bodies fly apart anyway.
+/// Maximum number of parts of a step: beyond that, bodies fly apart anyway.
 const MAX_PARTS: f64 = 256.0;
 
-/// A body as a whole.
+/// Bounds of a whole body.
 struct Summary {
     bounds: Aabb,
     mean: Vec3,
     cell: f64,
 }
 
-/// Into how many equal parts a step of length `dt` to `control` must be cut so that nobody comes nearer to what it may meet by more than half a cell in
-/// each. Barriers need no such care, and nothing gets to the other side of a half-space.
+/// Number of equal parts into which a step of length `dt` to `control` must be cut, so that no two bodies approach by
+/// more than half a cell in each part. Barriers do not need this, and nothing passes through a half-space.
 pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt: f64) -> usize {
     if !model.has_penalties() {
         return 1;
@@ -51,7 +51,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
             continue;
         };
         let mean = (bodies[a].mean + bodies[b].mean) * 0.5;
-        // Of a body with itself both sides move, of two the sum of their speeds counts.
+        // Both sides move; the sum of their speeds counts, also for a body with itself.
         let way = (fastest(a, mean) + fastest(b, mean)) * dt;
         let longest = LONGEST_WAY * bodies[a].cell.min(bodies[b].cell);
         if way > longest * parts && bodies[a].bounds.grown(way).overlaps(&bodies[b].bounds) {
@@ -72,7 +72,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
     parts.min(MAX_PARTS).ceil() as usize
 }
 
-/// Bound on how far any vertex of two groups gets behind the other in a time `dt`.
+/// Bound on how far any vertex of two groups gets behind the other group in a time `dt`.
 fn most_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f64 {
     let contact = &model.contact;
     let at = |vertex: u32| {
@@ -85,13 +85,14 @@ fn most_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f
     mine.iter().map(to_theirs).fold(0.0, f64::max)
 }
 
-/// How far a collider carries what is within `reach` of `center`.
+/// How far a collider carries anything within `reach` of `center`.
 fn moved(now: &Pose, then: &Pose, center: Vec3, reach: f64) -> f64 {
     let turn = (then.rotation * now.rotation.conjugate()).log_map().norm();
     (then.to_world(now.to_local(center)) - center).norm() + turn * reach
 }
 
-/// The longest way of a pinned node or of a collider between two commands over half a cell, where penalty contact has to notice what it meets.
+/// Maximum motion of a pinned node or a collider between two commands, divided by half a cell, where penalty contact
+/// must not miss a collision.
 pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) -> f64 {
     let cell = model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
     let mut ways = vec![Vec3::zero(); model.kinematics.unknown_count()];
@@ -109,13 +110,13 @@ pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) 
 }
 
 impl Model {
-    /// Whether penalty contact has to notice what bodies meet.
+    /// Whether penalty contact limits the motion of bodies.
     pub(crate) fn has_penalties(&self) -> bool {
         self.contact.has(ContactMode::Penalty) || self.forces_of::<ContactForce>().any(|contact| !is_plane(contact))
     }
 }
 
-/// Nothing gets to the other side of a half-space.
+/// Half-spaces need no limit: nothing passes through them.
 fn is_plane(contact: &ContactForce) -> bool {
     matches!(contact.shape.shape, AnyShape::Plane(_))
 }

@@ -1,29 +1,29 @@
 //! Dynamic rigid bodies.
 //!
-//! A rigid body is a block of the kinematics with six point masses m/6 at ±√3 sᵢ eᵢ, where m sᵢ² is its second moment along axis i:
-//! they have exactly the mass and the inertia tensor of the body, so inertia needs no code of its own.
+//! A rigid body is a block of the kinematics with six point masses m/6 at ±√3 sᵢ eᵢ, where m sᵢ² is its second moment
+//! along axis i. They have exactly the mass and the inertia tensor of the body, so inertia needs no code of its own.
 
 use std::ops::Range;
 
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 
-/// What [`crate::ModelBuilder::add_rigid`] needs to know.
+/// Parameters of [`crate::ModelBuilder::add_rigid`].
 #[derive(Clone, Debug)]
 pub struct RigidParams {
     /// Name, unique in the model.
     pub name: String,
     /// Geometry about its center of mass.
     pub shape: AnyShape,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
-    /// Initial place.
+    /// Initial pose.
     pub pose: Pose,
-    /// Initial velocity of the center [m/s].
+    /// Initial velocity of the center \[m/s\].
     pub velocity: Vec3,
-    /// Initial angular velocity [rad/s].
+    /// Initial angular velocity \[rad/s\].
     pub angular_velocity: Vec3,
-    /// Center of its given motion [m] when the scene moves (or holds) it; `None` when forces do.
+    /// Center of its prescribed motion \[m\] when the scene moves (or holds) it; `None` when forces do.
     pub driven_about: Option<Vec3>,
 }
 
@@ -38,14 +38,15 @@ pub struct RigidBody {
     pub block: u32,
     /// Its six point masses.
     pub points: Range<usize>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
 }
 
-/// Root-mean-square extent sᵢ along each axis of a solid shape [m]: second moment over mass is sᵢ². `None` for shapes that cannot be rigid bodies.
+/// Root-mean-square extent sᵢ along each axis of a solid shape \[m\]; sᵢ² is second moment over mass. `None` for shapes
+/// that cannot be rigid bodies.
 pub(crate) fn extents(shape: &AnyShape) -> Option<Vec3> {
     Some(match shape {
-        // Surfaces are colliders only: their principal axes are not those of their coordinates.
+        // Surfaces can only be colliders: their principal axes are not their coordinate axes.
         AnyShape::Plane(_) | AnyShape::LevelSet(_) => return None,
         AnyShape::Sphere(s) => Vec3::splat(s.radius / 5f64.sqrt()),
         AnyShape::Cuboid(b) => b.half_size / 3f64.sqrt(),
@@ -54,7 +55,7 @@ pub(crate) fn extents(shape: &AnyShape) -> Option<Vec3> {
             let (r, h) = (c.radius, c.half_length);
             let (cylinder, balls) = (2.0 * h, 4.0 / 3.0 * r);
             let mass = cylinder + balls;
-            // A half-ball has its centroid 3r/8 off its face and ∫z² = m r²/5 about that face.
+            // The centroid of a half-ball is 3r/8 off its face, and ∫z² = m r²/5 about that face.
             let along = (cylinder * h * h / 3.0 + balls * (h * h + 0.75 * h * r + 0.2 * r * r)) / mass;
             let across = (cylinder * 0.25 * r * r + balls * 0.2 * r * r) / mass;
             Vec3::new(across.sqrt(), across.sqrt(), along.sqrt())

@@ -1,8 +1,9 @@
-//! Flesh that follows what moves it: where blend skinning would put it is a place for the iterations of a step to start from (MCA-49, MCA-50).
+//! Skinning predictor: an initial guess that moves flesh with its drivers by blend skinning (MCA-49, MCA-50).
 //!
-//! A node with weights w follows leaders, pins or driven rigid bodies, whose motions x ↦ R (x − p) + q over the step are known:
+//! A node with weights w follows drivers (pins or driven rigid bodies), whose motions x ↦ R (x − p) + q over the step
+//! are known:
 //! $$x' = \sum_j w_j \left( R_j (x - p_j) + q_j \right)$$
-//! So flesh whose leaders all move alike moves with them exactly, however far.
+//! So flesh whose drivers all move alike moves with them exactly, however far.
 
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
@@ -12,10 +13,11 @@ use super::Model;
 use crate::control::ChannelId;
 use crate::kinematics::Unknowns;
 
-/// Spread of the nodes of a pin across its widest axis, over that along it, below which it says nothing of a turn.
+/// Minimum ratio of the spread of the nodes of a pin across their longest axis to that along it; below it they do not
+/// determine a rotation.
 const NARROW: f64 = 1e-9;
 
-/// Something whose motion is given.
+/// A driver: something with prescribed motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MotionSource {
     /// A pin of the model, by index.
@@ -24,13 +26,13 @@ pub enum MotionSource {
     Driven(usize),
 }
 
-/// Which unknowns follow which leaders.
+/// Unknowns that follow drivers.
 #[derive(Clone, Debug, Default)]
 pub struct SkinningPredictor {
     pub(crate) leaders: Vec<MotionSource>,
     /// Unknowns that follow, and the end of the entries of each.
     pub(crate) unknowns: Vec<(u32, u32)>,
-    /// Leaders, and weights that sum to one.
+    /// Drivers, and weights that sum to one.
     pub(crate) entries: Vec<(u32, f64)>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
-    /// The one that comes nearest to taking points from one place to another, in the sense of least squares.
+    /// Best-fit rigid motion of pairs of points, by least squares.
     fn fit(pairs: impl Iterator<Item = [Vec3; 2]> + Clone) -> Self {
         let (mut from, mut to, mut count) = (Vec3::zero(), Vec3::zero(), 0.0);
         let mut is_still = true;
@@ -69,14 +71,15 @@ impl Motion {
 }
 
 impl Model {
-    /// Whether all there is is one body that follows leaders: then nothing but itself is in its way, and it may go anywhere at once.
+    /// Whether the model is one body that follows drivers: then only the body itself can be in its way, and it may move
+    /// any distance at once.
     pub(crate) fn moves_as_one(&self) -> bool {
         let nothing_else =
             self.bodies.len() == 1 && self.colliders.is_empty() && self.driven.len() == self.rigid_bodies.len();
         !self.skinning_predictor.is_empty() && nothing_else
     }
 
-    /// Channels of the rotations of leaders.
+    /// Channels of the rotations of drivers.
     pub(crate) fn leader_rotations(&self) -> impl Iterator<Item = [ChannelId; 3]> {
         self.skinning_predictor.leaders.iter().map(|leader| match *leader {
             MotionSource::Pin(pin) => self.pins[pin].motion.rotation,
@@ -84,7 +87,7 @@ impl Model {
         })
     }
 
-    /// Channels of the motions of leaders.
+    /// Channels of the motions of drivers.
     pub(crate) fn leader_channels(&self) -> impl Iterator<Item = ChannelId> {
         self.skinning_predictor.leaders.iter().flat_map(|leader| {
             let (translation, rotation) = match *leader {
@@ -97,9 +100,9 @@ impl Model {
 }
 
 impl SkinningPredictor {
-    /// The rigid motion that comes nearest to those of all leaders.
+    /// Best-fit rigid motion of all drivers.
     pub(crate) fn common_motion(&self, model: &Model, motions: &[Motion]) -> Motion {
-        // The motion of a frame of this size at each of them.
+        // The motion of a frame of this size at each driver.
         let size = 0.1 * model.rest_size();
         let pairs = motions.iter().flat_map(|motion| {
             let frame = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
@@ -108,12 +111,12 @@ impl SkinningPredictor {
         Motion::fit(pairs)
     }
 
-    /// Whether nothing follows.
+    /// Whether nothing follows a driver.
     pub(crate) fn is_empty(&self) -> bool {
         self.unknowns.is_empty()
     }
 
-    /// Writes the motions of the leaders from `before` to `after`, where what is prescribed has its new values.
+    /// Writes the motions of the drivers from `before` to `after`, where prescribed unknowns have their new values.
     pub(crate) fn find_motions(&self, model: &Model, before: &Unknowns, after: &Unknowns, motions: &mut Vec<Motion>) {
         motions.clear();
         motions.extend(self.leaders.iter().map(|leader| match *leader {
@@ -138,12 +141,12 @@ impl SkinningPredictor {
         let turn = quaternion_of(&motion.rotation);
         for (rotation, block) in q.rotations.iter_mut().zip(blocks) {
             *rotation = (turn * *rotation).normalized();
-            // These are no places.
+            // Rotation increments are not positions.
             q.vectors[block.rotation as usize] = Vec3::zero();
         }
     }
 
-    /// Moves all that follows and may move; `moved` has room for as many.
+    /// Moves all nodes that follow drivers and can move; `moved` has room for as many.
     pub(crate) fn carry(&self, model: &Model, motions: &[Motion], q: &mut [Vec3], moved: &mut [Vec3]) {
         let moved = &mut moved[..self.unknowns.len()];
         let places = &*q;
@@ -170,7 +173,7 @@ impl SkinningPredictor {
     }
 }
 
-/// The quaternion of a rotation, by the largest of its four parts [Shepperd78].
+/// The quaternion of a rotation, from the largest of its four components \[Shepperd78\].
 fn quaternion_of(rotation: &Mat3) -> Quaternion {
     let r = rotation.rows;
     let trace = r[0][0] + r[1][1] + r[2][2];
@@ -202,7 +205,7 @@ mod tests {
             let x = Vec3::new(0.7, -0.2, 0.9);
             assert!((motion.apply(x) - (turn * x + shift)).norm() < 1e-12, "of {count} points");
         }
-        // Points on a line say nothing of turns about it, and one point of none.
+        // Points on a line do not determine the rotation about it, and one point determines none.
         for count in [1, 2] {
             let motion = Motion::fit(places[..count].iter().map(|&x| [x, x + shift]));
             assert_eq!(motion.rotation, Mat3::identity());

@@ -1,4 +1,4 @@
-//! ∂p/∂x of probes: what a number read off a state answers to.
+//! Derivatives ∂p/∂x of probes by the state.
 
 #![allow(non_snake_case)]
 
@@ -11,27 +11,28 @@ use crate::elastic::Actuation;
 use crate::material::Tangent;
 use crate::model::Pin;
 
-/// Derivatives of a probe by all that it reads.
+/// Derivatives of a probe by everything it reads.
 ///
-/// $$ dp = \frac{\partial p}{\partial x} \cdot dx + \frac{\partial p}{\partial q} \cdot dq + \frac{\partial p}{\partial r} \cdot dr + \frac{\partial p}{\partial c} \cdot dc $$
+/// $$ dp = \frac{\partial p}{\partial x} \cdot dx + \frac{\partial p}{\partial q} \cdot dq +
+///   \frac{\partial p}{\partial r} \cdot dr + \frac{\partial p}{\partial c} \cdot dc $$
 ///
-/// with points x, unknowns q, the gradient r over the unknowns (on pinned ones the force of the pin), and channels c.
+/// with points x, unknowns q, the gradient r over the unknowns (the force of the pin in pinned ones), and channels c.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeGradient {
     /// By the positions of all points.
     pub points: Vec<Vec3>,
-    /// By the unknowns, where the probe reads these and not points.
+    /// By the unknowns, where the probe reads these instead of points.
     pub unknowns: Vec<Vec3>,
     /// By the reactions of nodes, point by point as in [`crate::State::reactions`].
     pub reactions: Vec<Vec3>,
     /// By channels.
     pub channels: Vec<(ChannelId, f64)>,
-    /// Whether the probe reads the parameters of materials directly, so that its derivatives by them are not known.
+    /// Whether the probe reads material parameters directly, so that its derivatives by them are unknown.
     pub reads_materials: bool,
 }
 
 impl ProbeGradient {
-    /// Nothing, for so many points and unknowns.
+    /// Zero derivatives for a number of points and unknowns.
     pub fn zero(points: usize, unknowns: usize) -> Self {
         Self {
             points: vec![Vec3::zero(); points],
@@ -41,7 +42,7 @@ impl ProbeGradient {
         }
     }
 
-    /// Adds the derivatives of the number `name` of a body; false where it has no closed form.
+    /// Adds the derivatives of the quantity `name` of a body; returns false where it has no closed form.
     pub(crate) fn add_body(&mut self, ctx: &ProbeContext<'_>, body: usize, name: &str) -> bool {
         let model = ctx.model;
         let axis = |letter: &str| ["x", "y", "z"].iter().position(|axis| *axis == letter);
@@ -109,7 +110,8 @@ impl ProbeGradient {
         }
     }
 
-    /// Elastic forces with relaxed fibers; the stored energy of a lattice with muscles has another form.
+    /// Adds elastic forces with relaxed fibers; returns false for lattices with muscles, whose stored energy has
+    /// another form.
     fn add_energy(&mut self, ctx: &ProbeContext<'_>, body: usize) -> bool {
         let (model, x) = (ctx.model, &ctx.state.positions);
         if model.lattice_of(body).is_some_and(|block| block.fibers().is_some()) {
@@ -155,8 +157,8 @@ impl ProbeGradient {
         }
     }
 
-    /// The mean of P over the rest volume V is Σₐ fₐ ⊗ Xₐ / V with the elastic gradient f of the nodes and their places X at rest, so its derivative is a
-    /// product with the stiffness of the body.
+    /// The mean of P over the rest volume V is Σₐ fₐ ⊗ Xₐ / V, with the elastic gradient f of the nodes and their rest
+    /// positions X, so its derivative is a product with the stiffness of the body.
     fn add_piola(&mut self, ctx: &ProbeContext<'_>, body: usize, i: usize, j: usize) -> bool {
         let (model, x) = (ctx.model, &ctx.state.positions);
         if model.lattice_of(body).is_some() {
@@ -188,7 +190,7 @@ impl ProbeGradient {
         true
     }
 
-    /// Mean of |F a| over the fibers of a muscle, as the probe takes it: by volume in cells, by number on lattices.
+    /// Mean of |F a| over the fibers of a muscle, weighted like the probe: by volume in cells, by number on lattices.
     fn add_fiber_stretch(&mut self, ctx: &ProbeContext<'_>, body: usize, muscle: usize) {
         let (model, x) = (ctx.model, &ctx.state.positions);
         let blocks = || model.elastic[model.bodies[body].elastic.clone()].iter();
@@ -244,7 +246,7 @@ impl ProbeGradient {
         }
     }
 
-    /// e · Σ (x − c) × r with the mean place c of the nodes.
+    /// e · Σ (x − c) × r with the mean position c of the nodes.
     fn add_torque(&mut self, ctx: &ProbeContext<'_>, pin: &Pin, axis: usize) {
         let (x, e) = (&ctx.state.positions, Vec3::unit(axis));
         let count = pin.points.len().max(1) as f64;

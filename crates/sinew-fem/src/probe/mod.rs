@@ -1,4 +1,4 @@
-//! Named numbers over time: energies, volumes, reactions, points.
+//! Probes: named numbers over time, such as energies, volumes, reactions and points.
 
 mod activation;
 mod gradient;
@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::report::StepReport;
 use crate::state::State;
 
-/// What a probe may look at.
+/// Inputs of a probe.
 pub struct ProbeContext<'a> {
     /// The model.
     pub model: &'a Model,
@@ -28,9 +28,9 @@ pub struct ProbeContext<'a> {
     pub control: &'a Control,
     /// How the frame was computed.
     pub report: &'a StepReport,
-    /// Each body in numbers, gathered once for all probes.
+    /// Summary of each body, computed once for all probes.
     pub summaries: &'a [BodySummary],
-    /// Where bodies touch each other, themselves and colliders.
+    /// Contact points of bodies with each other, themselves and colliders.
     pub contacts: &'a [ContactPoint],
 }
 
@@ -40,7 +40,8 @@ pub trait Probe: Send {
     fn names(&self, model: &Model) -> Vec<String>;
     /// Appends one value per name.
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>);
-    /// Adds the derivatives of the value at `index` by all that it reads; false, and nothing added, where there is no closed form.
+    /// Adds the derivatives of the value at `index` by everything it reads. Returns false, and adds nothing, where
+    /// there is no closed form.
     fn add_gradient(&self, _ctx: &ProbeContext<'_>, _index: usize, _out: &mut ProbeGradient) -> bool {
         false
     }
@@ -61,7 +62,7 @@ pub fn push_vector(v: Vec3, out: &mut Vec<f64>) {
     out.extend([v.x, v.y, v.z]);
 }
 
-/// Numbers of the whole model: energies, momentum, effort.
+/// Probe of the whole model: energies, momentum, effort.
 pub struct GlobalProbe;
 
 impl Probe for GlobalProbe {
@@ -121,7 +122,7 @@ impl Probe for GlobalProbe {
     }
 }
 
-/// Numbers of one body: volume, stress, center, momentum, reactions of its pins.
+/// Probe of one body: volume, stress, center, momentum, reactions of its pins.
 pub struct BodyProbe {
     /// Index of the body.
     pub body: usize,
@@ -213,7 +214,7 @@ impl Probe for BodyProbe {
             let held = |reaction: Vec3| {
                 Vec3::from(std::array::from_fn(|axis| if pin.axes[axis] { reaction[axis] } else { 0.0 }))
             };
-            // Torque about the mean place of the nodes; of a pure couple it is the same about every point.
+            // Torque about the mean position of the nodes; a pure couple is the same about every point.
             let center = pin.points.iter().map(|&p| x[p as usize]).sum::<Vec3>() / pin.points.len().max(1) as f64;
             let (mut force, mut torque) = (Vec3::zero(), Vec3::zero());
             for &point in &pin.points {
@@ -250,8 +251,8 @@ impl Probe for BodyProbe {
     }
 }
 
-/// What a muscle of a body on a mesh tells besides activation and mean stretch: extremes of the stretch, tension per rest area and its active part
-/// [Pa], and the mean direction of its fibers.
+/// Further values of a muscle of a body on a mesh, besides activation and mean stretch: extremes of the stretch,
+/// tension per rest area and its active part \[Pa\], and the mean fiber direction.
 const MUSCLE: [&str; 7] = [
     "fiber_stretch.min",
     "fiber_stretch.max",
@@ -262,12 +263,12 @@ const MUSCLE: [&str; 7] = [
     "fiber_direction.z",
 ];
 
-/// Whether a law of the body knows a direction, so that its definite tangent may differ from the nearest one.
+/// Whether a law of the body has a fiber direction, so that its definite tangent may differ from the nearest one.
 fn has_fibers(model: &Model, body: usize) -> bool {
     model.elastic[model.bodies[body].elastic.clone()].iter().any(|block| !block.is_isotropic())
 }
 
-/// Cells per block that [`projection_excess`] looks at: some ten milliseconds of work.
+/// Maximum number of cells per block for [`projection_excess`]: about ten milliseconds of work.
 const EXCESS_CELLS: usize = 500;
 
 /// Largest excess of the definite tangent over the exact one, ‖T⁺ − T‖/‖T‖, among evenly spaced cells with fibers.
@@ -303,7 +304,7 @@ pub struct PointProbe {
     pub name: String,
     /// Points and weights.
     pub carriers: Vec<(u32, f64)>,
-    /// Place at rest [m].
+    /// Rest position \[m\].
     pub rest: Vec3,
 }
 
@@ -338,7 +339,7 @@ pub struct SectionProbe {
     pub name: String,
     /// The surface of the body, outward oriented, by points.
     pub triangles: Vec<[u32; 3]>,
-    /// A point of the plane [m].
+    /// A point of the plane \[m\].
     pub point: Vec3,
     /// Its unit normal.
     pub normal: Vec3,
@@ -349,7 +350,7 @@ impl Probe for SectionProbe {
         vec![format!("{}.area", self.name)]
     }
 
-    /// ½ Σ n · (a × b) over the segments that the plane cuts out of the triangles, which run around the flesh.
+    /// ½ Σ n · (a × b) over the segments in which the plane cuts the triangles; they run around the flesh.
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let mut area = 0.0;
         for triangle in &self.triangles {
@@ -365,7 +366,8 @@ impl Probe for SectionProbe {
                     if is_below { enters = Some(place) } else { leaves = Some(place) }
                 }
             }
-            // Around the normal flesh lies to the left of the way from where a triangle goes below to where it comes up.
+            // Seen along the normal, flesh lies to the left of the path from where a triangle goes below to where it
+            // comes up.
             if let (Some(a), Some(b)) = (leaves, enters) {
                 area += 0.5 * self.normal.dot(a.cross(b));
             }
@@ -389,7 +391,7 @@ pub struct LeverProbe {
     pub name: String,
     /// What holds the muscle.
     pub hold: LeverHold,
-    /// A point of the axis [m].
+    /// A point of the axis \[m\].
     pub point: Vec3,
     /// Its direction, a unit vector.
     pub axis: Vec3,
@@ -400,7 +402,8 @@ impl Probe for LeverProbe {
         ["torque", "moment_arm"].map(|what| format!("{}.{what}", self.name)).to_vec()
     }
 
-    /// τ = a · Σ (x − p) × f with the forces f on what holds the muscle, and τ/|Σ f|: minus the derivative of its length by the angle (CHE fact 20).
+    /// τ = a · Σ (x − p) × f with the forces f on what holds the muscle, and τ/|Σ f|: minus the derivative of its
+    /// length by the angle (CHE fact 20).
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let ProbeContext { model, state, .. } = *ctx;
         let (mut force, mut torque) = (Vec3::zero(), 0.0);
@@ -428,7 +431,7 @@ impl Probe for LeverProbe {
     }
 }
 
-/// Place and motion of a rigid body.
+/// Position and motion of a rigid body.
 pub struct RigidProbe {
     /// Index of the rigid body.
     pub rigid: usize,
@@ -498,7 +501,8 @@ pub struct ContactProbe {
 }
 
 impl ContactProbe {
-    /// The groups in the orders that have names: colliders feel no force that matters, and a body has one name for itself.
+    /// The orders of the groups that have names: forces on colliders have no effect, and a body has one name for
+    /// itself.
     fn orders(&self, model: &Model) -> Vec<[usize; 2]> {
         let [g, h] = self.groups;
         if g == h || matches!(model.contact.groups[h].party, Party::Collider(_)) {
@@ -534,7 +538,7 @@ impl Probe for ContactProbe {
                     false if [b, a] == parties => -1.0,
                     false => continue,
                 };
-                // On itself a body has no resultant.
+                // A body has no resultant force on itself.
                 force += point.force * if g == h { 0.0 } else { sign };
                 deepest = deepest.max(-point.gap);
                 distance = distance.min(point.gap);
@@ -542,7 +546,7 @@ impl Probe for ContactProbe {
                 areas[usize::from(sign < 0.0)] += point.area;
             }
             push_vector(force, out);
-            // Coarse surfaces touch by few of their own points: the side that sees more of the contact counts.
+            // Coarse surfaces touch with few of their own points, so the side with the larger area counts.
             out.extend([deepest, areas[0].max(areas[1]), load, distance]);
         }
     }

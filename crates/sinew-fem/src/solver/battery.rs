@@ -1,4 +1,4 @@
-//! The assembled tangent against differences of the pulled-back gradient, with every kind of block.
+//! Checks the assembled tangent against differences of the pulled-back gradient, with every kind of block.
 
 use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
 use sinew_geometry::shape::{Plane, Pose, Sphere};
@@ -23,7 +23,8 @@ fn noise(seed: &mut u64) -> Vec3 {
     Vec3::new(next(), next(), next())
 }
 
-/// Flesh bound to flesh and to a rigid ball, springs to the ball, contact with friction, pressure, both dampings.
+/// A model with flesh bound to flesh and to a rigid ball, springs to the ball, contact with friction, pressure and both
+/// kinds of damping.
 fn model() -> Model {
     let mut builder = ModelBuilder::new();
     builder.gravity(Vec3::new(1.0, -9.81, 0.0));
@@ -90,7 +91,7 @@ struct Setup {
 }
 
 impl Setup {
-    /// Calls `work` with a problem whose start is a disturbed state, and with unknowns further on.
+    /// Calls `work` with a problem that starts from a disturbed state, and with unknowns a little further on.
     fn with_problem(&mut self, regime: Regime, work: impl FnOnce(&mut Problem<'_>, &Unknowns, &mut u64)) {
         let model = &self.model;
         let mut seed = 17;
@@ -108,7 +109,7 @@ impl Setup {
         let history = &mut state.history;
         history.last_dt = 0.07;
         history.previous_positions.clone_from(&state.positions);
-        // From a seed of its own, so that all regimes meet the same state.
+        // A separate seed, so that all regimes start from the same state.
         let mut past = 71;
         for v in history.previous_velocities.iter_mut().chain(&mut history.accelerations) {
             *v = noise(&mut past);
@@ -154,7 +155,7 @@ fn along(problem: &mut Problem<'_>, q: &Unknowns, u: &[Vec3], s: f64) -> (f64, f
     (merit.potential.unwrap(), slope, size)
 }
 
-/// dΦ/ds = g·u and d(g·u)/ds = uᵀ H u along every direction u; the directions with a rotation have the geometric term.
+/// dΦ/ds = g·u and d(g·u)/ds = uᵀ H u along every direction u; directions with a rotation include the geometric term.
 #[test]
 fn gradient_and_tangent_over_the_unknowns_are_derivatives_of_the_merit() {
     let mut setup = setup();
@@ -179,7 +180,7 @@ fn gradient_and_tangent_over_the_unknowns_are_derivatives_of_the_merit() {
             let largest = matrix.values().iter().map(|b| b.norm()).fold(0.0, f64::max);
             let h = 1e-6;
             for round in 0..60 {
-                // Single components first, each unknown in turn, then full random directions.
+                // Single components first, one unknown at a time, then random directions.
                 let mut u = vec![Vec3::zero(); kinematics.unknown_count()];
                 match u.get_mut(round) {
                     Some(u) => *u = noise(seed),

@@ -1,17 +1,23 @@
-//! Damping inside flesh: of the stiffness at the start of a step, and of the rest-state stiffness in the rotated frame.
+//! Damping inside flesh: proportional to the stiffness at the start of a step, and to the rest stiffness in the rotated
+//! frame.
 //!
-//! The second is the linear damping of [Sifakis07] (SIF-083). With F = R S and the rate of stretch Ṡ,
-//! $$P_d = R\,\big(2\beta\,\dot S + \alpha\,\mathrm{tr}(\dot S)\,I\big) + \dots, \qquad \beta = \gamma\mu, \quad \alpha = \gamma\lambda,$$
-//! which at S = I is R (β(G + Gᵀ) + α tr(G) I) with G = RᵀḞ, as printed there.
+//! The second kind is the linear damping of \[Sifakis07\] (SIF-083). With F = R S and the rate of stretch Ṡ,
+//! $$P_d = R\,\big(2\beta\,\dot S + \alpha\,\mathrm{tr}(\dot S)\,I\big) + \dots, \qquad
+//!   \beta = \gamma\mu, \quad \alpha = \gamma\lambda.$$
+//! At S = I this is R (β(G + Gᵀ) + α tr(G) I) with G = RᵀḞ, the formula in the paper.
 //!
 //! # Derivation
-//! The document takes the symmetric part of G for all F. That vanishes for rigid motions of an unstrained body only: a stretched body
-//! that turns would be braked, and would lose angular momentum. We use the rate of S itself. From RᵀR = I follows
-//! $$\dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad [\mathrm{axl}(G)]_\times = G - G^T ,$$
-//! linear in Ḟ and zero for every rigid motion of every shape. The dissipation γ(μ |Ṡ|² + λ/2 tr(Ṡ)²) is a quadratic form in Ḟ, positive
-//! for λ > −2μ/3, and P_d is half its derivative: P_d = R (A − [b]ₓ) with A = 2βṠ + α tr(Ṡ) I and (tr(S) I − S) b = axl(A S).
+//! The paper takes the symmetric part of G for all F. That vanishes under rigid motions of an unstrained body only: it
+//! would brake a stretched body that rotates, which would lose angular momentum. We use the rate of S itself. From
+//! RᵀR = I follows
+//! $$\dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad
+//!   [\mathrm{axl}(G)]_\times = G - G^T ,$$
+//! linear in Ḟ and zero for every rigid motion of every shape. The dissipation γ(μ |Ṡ|² + λ/2 tr(Ṡ)²) is a quadratic
+//! form in Ḟ, positive for λ > −2μ/3. P_d is half its derivative: P_d = R (A − \[b\]ₓ) with A = 2βṠ + α tr(Ṡ) I and
+//! (tr(S) I − S) b = axl(A S).
 //!
-//! Where two stretches nearly cancel (a flattened, inverting cell), ω is not determined and the symmetric part of G takes its place.
+//! Where two stretches nearly cancel (a flattened, inverting cell), ω is undetermined and the symmetric part of G takes
+//! its place.
 
 #![allow(non_snake_case)]
 
@@ -29,10 +35,10 @@ use crate::force::Linearized;
 use crate::material::Tangent;
 use crate::model::Model;
 
-/// Most nodes of a cell: those of the quadratic tetrahedron.
+/// Maximum number of nodes of a cell: that of the quadratic tetrahedron.
 const MAX_NODES: usize = 10;
 
-/// σ₂ + σ₃ over σ₁ below which the rotation of a cell is not trusted to follow its motion.
+/// (σ₂ + σ₃)/σ₁ below which the rotation of a cell is unreliable.
 const UNTRUSTED: f64 = 0.1;
 
 /// The map from Ḟ to the rate of stretch at one F.
@@ -40,7 +46,7 @@ const UNTRUSTED: f64 = 0.1;
 pub(crate) struct StretchRate {
     rotation: Mat3,
     stretch: Mat3,
-    /// (tr(S) I − S)⁻¹; `None` where the rotation is not trusted.
+    /// (tr(S) I − S)⁻¹; `None` where the rotation is unreliable.
     spin: Option<Mat3>,
 }
 
@@ -82,7 +88,7 @@ impl StretchRate {
     }
 }
 
-/// Calls `visit(a, b, K_ab)` for all pairs of local nodes of a cell with the matrix of the tissue damping per unit of γ.
+/// Calls `visit(a, b, K_ab)` for all pairs of local nodes of a cell, with the matrix of the tissue damping for γ = 1.
 fn tissue_cell(
     block: &ElasticBlock,
     cell: usize,
@@ -148,7 +154,8 @@ fn add_tissue(model: &Model, block: &ElasticBlock, x: &[Vec3], scale: f64, plan:
     });
 }
 
-/// Calls `visit(cell, a, b, C_ab)` for the damping matrices of the cells of some packs of a block, in parts that add up.
+/// Calls `visit(cell, a, b, C_ab)` with the damping matrices of the cells of some packs of a block. A pair may be
+/// visited more than once; the parts add up.
 pub(crate) fn visit_damping(
     model: &Model,
     index: usize,
@@ -171,24 +178,25 @@ pub(crate) fn visit_damping(
     }
 }
 
-/// c C of one step: the damping inside flesh, times the rate c of the scheme.
+/// c C of one step: the damping inside flesh times the rate c of the scheme.
 #[derive(Default)]
 pub(crate) struct DampingMatrix {
-    /// Over the unknowns, in the pattern of the tangent: cells whose nodes are unknowns. `None` where no such cell is damped.
+    /// Matrix over the unknowns, in the pattern of the tangent, of cells whose nodes are all unknowns. `None` where no
+    /// such cell is damped.
     matrix: Option<BlockCsr>,
-    /// Between points: cells with bound nodes.
+    /// Blocks between points, of cells with bound nodes.
     bound: Linearized,
     displacement: Vec<Vec3>,
     product: Vec<Vec3>,
 }
 
 impl DampingMatrix {
-    /// Whether a model has damping of this kind.
+    /// Whether a model has damping inside flesh.
     pub fn is_needed(model: &Model) -> bool {
         model.stiffness_damping.iter().chain(&model.tissue_damping).any(|&time| time != 0.0)
     }
 
-    /// Fills the matrices at the positions `x`, times `rate`. The definite stiffness makes it a dissipation.
+    /// Fills the matrices at the positions `x`, times `rate`. The definite stiffness ensures that they dissipate.
     pub fn fill(&mut self, model: &Model, plan: &AssemblyPlan, control: &Control, x: &[Vec3], rate: f64) {
         self.bound.clear();
         let has_plan = (0..model.elastic.len()).any(|block| plan.elastic(block).is_some());
@@ -254,7 +262,7 @@ impl DampingMatrix {
     }
 }
 
-/// gradient += C v at positions `x` and velocities `v`, cell by cell: what an explicit step needs.
+/// gradient += C v at positions `x` and velocities `v`, cell by cell, for explicit steps.
 pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec3], gradient: &mut [Vec3]) {
     for (index, block) in model.elastic.iter().enumerate() {
         let scale = model.stiffness_of(block, control);
@@ -320,7 +328,7 @@ mod tests {
         assert!((StretchRate::at(&F).of(&dF) - numeric).norm() < 1e-9);
     }
 
-    /// Ḟ = [w]ₓ F for any F and any w.
+    /// Ḟ = \[w\]ₓ F for any F and any w.
     #[test]
     fn rigid_motion_of_any_shape_at_any_speed_is_not_damped() {
         let moduli = (3.0, 5.0);
@@ -345,7 +353,7 @@ mod tests {
         assert!(torque.norm() < 1e-12, "{torque:?}");
     }
 
-    /// At S = I it is the formula of the document: R (β(G + Gᵀ) + α tr(G) I).
+    /// At S = I it is the formula of the paper: R (β(G + Gᵀ) + α tr(G) I).
     #[test]
     fn unstrained_flesh_has_the_damping_of_the_document() {
         let R = Quaternion::exp_map(Vec3::new(0.7, -0.4, 1.1)).to_matrix();

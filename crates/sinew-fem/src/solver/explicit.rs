@@ -1,11 +1,13 @@
-//! Central differences: x and v leap over each other, no system is solved, and steps have a limit.
+//! Central differences: explicit steps that solve no system and have a maximum stable length.
 //!
-//! $$x^{n+1} = x^n + h\,v^{n+1/2}, \quad v^{n+1/2} = v^n + \tfrac h2 a^n, \quad
-//!   M a^{n+1} = f(x^{n+1}) - C v^{n+1/2}, \quad v^{n+1} = v^{n+1/2} + \tfrac h2 a^{n+1}$$
+//! ```math
+//! x^{n+1} = x^n + h\,v^{n+1/2}, \quad v^{n+1/2} = v^n + \tfrac h2 a^n, \quad
+//!    M a^{n+1} = f(x^{n+1}) - C v^{n+1/2}, \quad v^{n+1} = v^{n+1/2} + \tfrac h2 a^{n+1}
+//! ```
 //!
-//! Second order (damping, which lags by half a step, first), keeps momentum, and keeps the energy of an undamped motion within
-//! bounds for ever. Stable for steps up to [`ExplicitSolver::stable_step`]. Masses are lumped, so nodes must be unknowns of their own:
-//! rigid bodies and bindings need an implicit scheme.
+//! Second order (first order in damping, which lags by half a step). Conserves momentum, and keeps the energy of an
+//! undamped motion bounded forever. Stable for steps up to [`ExplicitSolver::stable_step`]. Masses are lumped, so every
+//! node must be an unknown of its own: rigid bodies and bindings need an implicit scheme.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -26,7 +28,7 @@ use crate::model::{Deformation, Model, StepDrive, energies_with};
 use crate::report::{StepError, StepReport, StepTiming};
 use crate::state::State;
 
-/// Why a model cannot be moved by explicit steps.
+/// Why explicit steps cannot move a model.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ExplicitError {
     /// Rigid bodies have no lumped mass matrix.
@@ -55,8 +57,8 @@ pub enum ExplicitError {
         /// The body.
         body: String,
     },
-    /// Contact between bodies is found and solved by implicit steps only.
-    #[error("explicit steps know contact with colliders only, not between bodies and not by barriers")]
+    /// Only implicit steps find and solve contact between bodies.
+    #[error("explicit steps support contact with colliders only, neither contact between bodies nor barriers")]
     Contact,
     /// A force on a node without mass would move it at once.
     #[error("explicit steps cannot move node {node} of body \"{body}\", which has no mass")]
@@ -85,10 +87,10 @@ pub struct ExplicitSolver {
 }
 
 impl ExplicitSolver {
-    /// A solver for models like this one.
+    /// Creates a solver for one model.
     ///
     /// # Errors
-    /// When the model has rigid bodies, bound nodes or nodes without mass.
+    /// When the model has rigid bodies, bodies on a lattice, contact between bodies, bound nodes or nodes without mass.
     pub fn new(model: &Model) -> Result<Self, ExplicitError> {
         if !model.contact.is_empty() {
             return Err(ExplicitError::Contact);
@@ -107,7 +109,7 @@ impl ExplicitSolver {
                 if model.kinematics.own_unknown(point).is_none() {
                     return Err(ExplicitError::Bound { body: body.name.clone(), node });
                 }
-                // Written so that NaN fails too.
+                // This form catches NaN too.
                 if !(model.masses[point] > 0.0) {
                     return Err(ExplicitError::Massless { body: body.name.clone(), node });
                 }
@@ -142,7 +144,8 @@ impl ExplicitSolver {
         }
     }
 
-    /// `gradient` = −f(x) + C v, damping apart in `damping`, at `positions` and `velocities`; returns the strain energy.
+    /// `gradient` = −f(x) + C v at `positions` and `velocities`, with the damping part also in `damping`; returns the
+    /// strain energy.
     fn evaluate(&mut self, model: &Model, ctx: &StepContext<'_>) -> f64 {
         let (x, v) = (&self.positions, &self.velocities);
         self.gradient.fill(Vec3::zero());
@@ -164,7 +167,7 @@ impl ExplicitSolver {
         elastic
     }
 
-    /// a^{n+1}; prescribed components have none.
+    /// a^{n+1}; zero in prescribed components.
     fn accelerate(&mut self, model: &Model) {
         for (p, (a, &g)) in self.accelerations.iter_mut().zip(&self.gradient).enumerate() {
             *a = -g / model.masses[p];
@@ -223,7 +226,7 @@ impl Solver for ExplicitSolver {
         model.check_control(control, time)?;
         self.resize(model);
         self.prepare(model, state);
-        // Out of `self` for the time of the step, because the context borrows them.
+        // Taken out of `self` during the step, because the context borrows them.
         let (mut previous, mut contacts) = (std::mem::take(&mut self.previous), std::mem::take(&mut self.contacts));
         previous.clone_from(state);
         contacts.find(model, &previous, control, dt);
@@ -245,7 +248,7 @@ impl Solver for ExplicitSolver {
             self.commit(model, &ctx, state);
             state.history.meeting_speeds.clear();
             contacts.remember_meetings(model, &mut state.history);
-            // What active fibers could still do is not stored.
+            // Stored energy does not include what active fibers could still release.
             let has_fibers = model.elastic.iter().any(|block| block.has_fibers());
             let stored = if has_fibers { model.elastic_energy(&state.positions, ctx.control) } else { elastic };
             let energies = energies_with(model, &ctx, &state.positions, &state.velocities, stored);

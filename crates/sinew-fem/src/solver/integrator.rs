@@ -1,9 +1,11 @@
-//! Time integration as one notion: every implicit step is a minimization.
+//! Time integration: every implicit step is a minimization.
 //!
-//! A scheme says how velocity and acceleration at the end of a step of length h depend on the positions x there,
+//! A scheme defines how velocity and acceleration at the end of a step of length h depend on the positions x there,
 //! $$v = c\,(x - \hat x), \qquad a = \kappa\,(x - \tilde x),$$
 //! and M a = −∂E/∂x − C v is then the stationary point of
-//! $$\Phi(x) = E(x) + \tfrac{\kappa}{2}\,|x - \tilde x|_M^2 + \tfrac{c}{2}\,|x - \hat x|_C^2 .$$
+//! ```math
+//! \Phi(x) = E(x) + \tfrac{\kappa}{2}\,|x - \tilde x|_M^2 + \tfrac{c}{2}\,|x - \hat x|_C^2 .
+//! ```
 //!
 //! | scheme | c | x̂ | κ | x̃ |
 //! |---|---|---|---|---|
@@ -11,19 +13,20 @@
 //! | BDF2 | a₀/h | (a₁ xⁿ − a₂ xⁿ⁻¹)/a₀ | c² | x̂ + (a₁ vⁿ − a₂ vⁿ⁻¹)/(a₀ c) |
 //! | Newmark | γ/(βh) | x̃ − (vⁿ + h(1−γ)aⁿ)/c | 1/(βh²) | xⁿ + h vⁿ + h²(½ − β) aⁿ |
 //!
-//! with a₀ = (1 + 2r)/(1 + r), a₁ = 1 + r, a₂ = r²/(1 + r) for the ratio r of this step to the last [HairerWanner96], and β, γ of
-//! [Newmark59]. Quasistatics is κ = c = 0.
+//! with a₀ = (1 + 2r)/(1 + r), a₁ = 1 + r, a₂ = r²/(1 + r) for the ratio r of this step to the last \[HairerWanner96\],
+//! and β, γ of \[Newmark59\]. Quasistatics is κ = c = 0.
 //!
-//! All of this happens on points, so it holds for nodes bound to flesh (a linear map) as well. On points of rigid bodies Euler and BDF2
-//! are the usual treatment of a constraint by backward differences; Newmark's recursion for accelerations does not damp what the
-//! constraint adds to them and would ring, so scenes with rigid bodies may not use it.
+//! These formulas hold on points, so they also hold for nodes bound to flesh (a linear map). On points of rigid bodies,
+//! Euler and BDF2 are the usual treatment of a constraint by backward differences. Newmark's recursion for
+//! accelerations does not damp the part that the constraint adds, and would ring, so scenes with rigid bodies cannot
+//! use it.
 
 use sinew_math::Vec3;
 
 use crate::model::Model;
 use crate::state::State;
 
-/// How time passes.
+/// Time integration scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Regime {
     /// Equilibrium at every time, as if the motion were infinitely slow.
@@ -31,21 +34,21 @@ pub enum Regime {
     Quasistatic,
     /// Backward Euler in time: first order, unconditionally stable, dissipative.
     ImplicitEuler,
-    /// Backward differences over two steps: second order, unconditionally stable, dissipates fast vibrations only. The first step, and
-    /// one more than twice as long as the last, is one of implicit Euler.
+    /// Backward differences over two steps: second order, unconditionally stable, dissipates only fast vibrations. The
+    /// first step, and any step more than twice as long as the last, uses implicit Euler.
     Bdf2,
-    /// Newmark's family; with the default parameters second order, and without dissipation on linear problems. Steps that start with inverted cells
-    /// whose forces would fling them away are steps of implicit Euler.
+    /// Newmark's family: with the default parameters second order, and without dissipation on linear problems. A step
+    /// uses implicit Euler when it starts with inverted cells whose forces would fling them away.
     Newmark(NewmarkParams),
 }
 
 impl Regime {
-    /// Whether inertia takes part.
+    /// Whether the scheme includes inertia.
     pub fn is_dynamic(&self) -> bool {
         *self != Self::Quasistatic
     }
 
-    /// Makes room in a state for what this scheme remembers, so that no later step allocates.
+    /// Allocates the history of this scheme in a state, so that no later step allocates.
     pub(crate) fn prepare(&self, model: &Model, state: &mut State) {
         let points = model.kinematics.point_count();
         let history = &mut state.history;
@@ -82,15 +85,15 @@ impl Default for NewmarkParams {
     }
 }
 
-/// Steps longer than this many times the last one start BDF2 anew: beyond 1 + √2 it is not stable.
+/// Steps longer than this many times the last one restart BDF2: it is unstable beyond 1 + √2.
 const LONGEST_RATIO: f64 = 2.0;
 
 /// The coefficients of one step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scheme {
-    /// κ [1/s²].
+    /// κ \[1/s²\].
     pub inertia: f64,
-    /// c [1/s].
+    /// c \[1/s\].
     pub rate: f64,
     dt: f64,
     kind: Kind,
@@ -105,7 +108,7 @@ enum Kind {
 }
 
 impl Scheme {
-    /// The scheme of a step of length `dt` from `previous`.
+    /// Returns the scheme for a step of length `dt` from `previous`.
     pub fn new(regime: Regime, previous: &State, dt: f64) -> Self {
         let history = &previous.history;
         let kind = match regime {
@@ -135,7 +138,7 @@ impl Scheme {
         matches!(self.kind, Kind::Newmark(_))
     }
 
-    /// Writes x̃ and x̂; `accelerations` are those at the start where the scheme needs them.
+    /// Writes x̃ and x̂. `accelerations` are those at the start, where the scheme needs them.
     pub fn aim(&self, previous: &State, accelerations: &[Vec3], target: &mut [Vec3], anchor: &mut [Vec3]) {
         let State { positions, velocities, history, .. } = previous;
         let dt = self.dt;
@@ -147,7 +150,7 @@ impl Scheme {
                 Kind::Bdf2 { ratio } => {
                     let (a0, a1, a2) =
                         ((1.0 + 2.0 * ratio) / (1.0 + ratio), 1.0 + ratio, ratio * ratio / (1.0 + ratio));
-                    // xⁿ + (a₂/a₀)(xⁿ − xⁿ⁻¹), because a₁ = a₀ + a₂: differences lose no digits.
+                    // xⁿ + (a₂/a₀)(xⁿ − xⁿ⁻¹), because a₁ = a₀ + a₂: the difference loses no digits.
                     let anchor = x + (x - history.previous_positions[p]) * (a2 / a0);
                     let drift = (v * a1 - history.previous_velocities[p] * a2) / a0;
                     (anchor + drift / self.rate, anchor)
@@ -161,10 +164,10 @@ impl Scheme {
         }
     }
 
-    /// Writes velocities, and what the scheme remembers, into `state`, whose positions are those at the end of the step.
+    /// Writes velocities and the history of the scheme into `state`, which holds the positions at the end of the step.
     ///
-    /// Prescribed components follow no equation of motion: Newmark's recursion would make their velocity swing about the true one for
-    /// ever after a jump, so there it is a backward difference.
+    /// Prescribed components follow no equation of motion. After a jump, Newmark's recursion would make their velocity
+    /// swing about the true one forever, so they use a backward difference.
     pub fn finish(&self, model: &Model, previous: &State, target: &[Vec3], anchor: &[Vec3], state: &mut State) {
         let State { positions, velocities, history, .. } = state;
         for (p, v) in velocities.iter_mut().enumerate() {
@@ -204,16 +207,16 @@ impl Scheme {
         }
     }
 
-    /// Largest error of position that this one step made, estimated from what the scheme leaves out [m].
+    /// Estimates the maximum position error of this step from the leading term that the scheme neglects \[m\].
     ///
     /// | scheme | error |
     /// |---|---|
     /// | Euler | ½ h² ẍ, with ẍ = (v − vⁿ)/h |
     /// | BDF2 | 2/9 h³ x⃛, with x⃛ the second divided difference of v |
-    /// | Newmark | h² |β − 1/6| |a − aⁿ| [ZienkiewiczXie91] |
-    /// | quasistatic | how far the path bends: |x − xⁿ − h ẋⁿ| |
+    /// | Newmark | h² |β − 1/6| |a − aⁿ| \[ZienkiewiczXie91\] |
+    /// | quasistatic | deviation from a straight path: |x − xⁿ − h ẋⁿ| |
     ///
-    /// Prescribed nodes make no error. `accelerations` are those at the start.
+    /// Prescribed nodes have no error. `accelerations` are those at the start.
     pub fn local_error(&self, model: &Model, previous: &State, accelerations: &[Vec3], state: &State) -> f64 {
         let (dt, past) = (self.dt, &previous.history);
         if let Kind::Static = self.kind {
@@ -232,7 +235,7 @@ impl Scheme {
                     let jerk = (change / dt - before) * (2.0 / (dt + past.last_dt));
                     jerk.norm() * (2.0 / 9.0 * dt.powi(3))
                 }
-                // At β = 1/6 the next term rules; a twelfth stands in for it.
+                // At β = 1/6 the next term dominates; a factor of one twelfth stands in for it.
                 Kind::Newmark(NewmarkParams { beta, .. }) => {
                     let share = (beta - 1.0 / 6.0).abs().max(1.0 / 12.0);
                     (state.history.accelerations[p] - accelerations[p]).norm() * (share * dt * dt)

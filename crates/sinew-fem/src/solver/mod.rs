@@ -28,37 +28,38 @@ use crate::model::Model;
 use crate::report::{StepError, StepReport};
 use crate::state::State;
 
-/// Advances a state by one step. A solver owns only scratch memory: everything it knows is in its arguments.
+/// Advances a state by one step. A solver owns only scratch memory; everything else is in its arguments.
 pub trait Solver: Send {
-    /// Moves `state` to `state.time + dt` under `control`, the commands at the end of the step. On error the state is unchanged.
+    /// Moves `state` to `state.time + dt` under `control`, the commands at the end of the step. On error the state is
+    /// unchanged.
     fn step(&mut self, model: &Model, state: &mut State, control: &Control, dt: f64) -> Result<StepReport, StepError>;
 
-    /// Makes room in the initial state for what the solver remembers there, so that no later step allocates.
+    /// Allocates the solver's history in the initial state, so that no later step allocates.
     fn prepare(&self, _model: &Model, _state: &mut State) {}
 
-    /// Longest stable step from this state [s]; `None` for solvers that are stable at any length.
+    /// Longest stable step from this state \[s\]; `None` for solvers that are stable at any length.
     fn stable_step(&mut self, _model: &Model, _state: &State, _control: &Control) -> Option<f64> {
         None
     }
 
-    /// Tells that the next step is the first of a frame.
+    /// Marks the next step as the first of a frame.
     fn begin_frame(&mut self) {}
 
-    /// Whom to ask between iterations whether to go on; solvers whose steps take no time need not ask.
+    /// Sets the interrupt that the solver polls between iterations. Solvers with short steps may ignore it.
     fn set_interrupt(&mut self, _interrupt: Interrupt) {}
 
-    /// Asks for steps that take as many iterations as they need while these lead on, for want of any other way, or ends that again; whether the
-    /// solver has more to give than it gives without.
+    /// Lifts the limit on iterations as a last resort, while iterations still make progress, or restores it. Returns
+    /// whether the solver can make use of this.
     fn lift_iteration_limit(&mut self, _is_patient: bool) -> bool {
         false
     }
 
-    /// Whether steps find equilibria, so that a step is made easier by moving the commands in smaller increments.
+    /// Whether steps find equilibria, so that smaller increments of the commands make a step easier.
     fn is_static(&self) -> bool {
         false
     }
 
-    /// Whether steps of equilibria find their way when pins and bones turn by a quarter or more at once.
+    /// Whether quasistatic steps converge when pins and bones rotate by 90° or more at once.
     fn handles_large_rotations(&self) -> bool {
         false
     }

@@ -1,94 +1,99 @@
-//! Choices of the solver.
+//! Parameters of the solver.
 
 use super::Regime;
 
 /// When the tangent is made positive definite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Projection {
-    /// Exact tangent; definite only after a sign of negative curvature. Keeps Newton's quadratic convergence: on bending beams the
-    /// projected tangent needs two to four times the iterations.
+    /// Exact tangent; definite only after a sign of negative curvature. Keeps Newton's quadratic convergence: on
+    /// bending beams the projected tangent needs two to four times as many iterations.
     #[default]
     OnDemand,
     /// Definite in every iteration.
     Always,
 }
 
-/// How the linear systems are solved.
+/// Solver of the linear systems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinearSolver {
-    /// The fastest for the number of nodes, the compressibility and the regime; the report says which and why.
+    /// The fastest for the number of nodes, the compressibility and the regime; the report names the choice and the
+    /// reason.
     #[default]
     Auto,
-    /// Conjugate gradients in f32, preconditioned by diagonal blocks plus a coarse coarse grid, inside Newton in f64.
+    /// Conjugate gradients in f32, preconditioned by diagonal blocks plus a coarse grid, inside Newton in f64.
     Cg,
-    /// The same with smoothing and coarse grid one after the other, for large bodies that are nearly incompressible.
+    /// Like `Cg`, but with a V-cycle of smoothing and coarse grid as preconditioner: for large, nearly incompressible
+    /// bodies.
     VCycle,
-    /// The same with a factor of the rest state that turns with the flesh, for small bodies.
+    /// Like `Cg`, but preconditioned by a factor of the rest state that rotates with the flesh: for small bodies.
     RestFactor,
     /// Sparse Cholesky factor in f64.
     Cholesky,
-    /// Conjugate gradients in f32, preconditioned by multigrid on lattices: the one for bodies on lattices, and for no others.
+    /// Conjugate gradients in f32, preconditioned by multigrid: for bodies on lattices, and only for those.
     Multigrid,
 }
 
-/// How the nonlinear equations of a step are solved.
+/// Solver of the nonlinear equations of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NonlinearSolver {
     /// Newton's method.
     #[default]
     Newton,
-    /// Nonlinear multigrid cycles on bodies that are lattices while they make headway, Newton's method for the rest: for motions of a quarter turn in one step.
+    /// Nonlinear multigrid cycles on lattices while they make progress, then Newton's method: for rotations of 90° in
+    /// one step.
     Fas,
 }
 
-/// How large forces that are left over are.
+/// Norm of the residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResidualNorm {
-    /// The root of the sum of their squares.
+    /// Euclidean norm over all nodes.
     #[default]
     Euclidean,
-    /// The largest on any node.
+    /// Largest force on any node.
     Largest,
 }
 
-/// What a step may cost, counted in iterations so that every machine gets the same result.
+/// Limits the cost of a step, counted in iterations so that every machine gets the same result.
 ///
-/// A step that has used it up is accepted as it is: the iterate is finite and its merit no higher than at the start, only the residual
-/// is larger than asked for. So no step fails, and with a budget that is large enough the result is that of the full solve.
+/// A step that reaches the limit is accepted: the iterate is finite and its merit is no higher than at the start, but
+/// its residual exceeds the tolerance. So no step fails, and a large enough budget gives the result of the full solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Newton iterations per step, at least 1; as many again where prescribed nodes must be driven to their targets first.
+    /// Newton iterations per step, at least 1; twice as many where prescribed nodes must first be driven to their
+    /// targets.
     pub newton: usize,
-    /// Conjugate-gradient iterations per Newton iteration, at least 1; a direct solve is always completed.
+    /// Conjugate-gradient iterations per Newton iteration, at least 1; direct solves always complete.
     pub linear: usize,
 }
 
 /// Parameters of [`super::NewtonSolver`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverParams {
-    /// How time passes.
+    /// Time integration scheme.
     pub regime: Regime,
-    /// Residual to reach, over its norm at the start of the step under the new boundary data; in (0, 1). The default of 1e-6 leaves
-    /// errors far below those of the mesh.
+    /// Residual to reach, relative to its norm at the start of the step under the new boundary data; in (0, 1). The
+    /// default of 1e-6 leaves errors far below those of the mesh.
     pub tolerance: f64,
-    /// How that is measured.
+    /// Norm of the residual.
     pub norm: ResidualNorm,
-    /// Newton iterations after which a step has failed. Four times as many where it starts with inverted cells, and thirty times as many as a last
-    /// resort of quasistatics, where shorter steps do not help and the energy still falls. A converging step takes fewer than 10, a hard one 30, flesh that was thrown
-    /// together at random some hundreds.
+    /// Maximum number of Newton iterations, after which a step fails. Steps that start with inverted cells may take
+    /// four times as many. Quasistatic steps may take thirty times as many while the energy falls, when they start with
+    /// inverted cells, or as a last resort where shorter steps do not help. A converging step takes fewer than 10, a
+    /// hard one 30, and randomly scrambled flesh some hundreds.
     pub max_newton: usize,
     /// When the tangent is made definite.
     pub projection: Projection,
-    /// How linear systems are solved.
+    /// Solver of the linear systems.
     pub linear: LinearSolver,
-    /// Sweeps of multigrid over the boundaries of bodies on lattices, besides those over all of them.
+    /// Additional sweeps of multigrid over the boundaries of bodies on lattices.
     pub band_sweeps: usize,
-    /// How the equations of a step are solved.
+    /// Solver of the nonlinear equations.
     pub nonlinear: NonlinearSolver,
-    /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
+    /// Whether a quasistatic step that starts with inverted cells may start from the harmonic guess instead; see
     /// `solver/newton/guide.rs`.
     pub untangle: bool,
-    /// Ends steps after so many iterations instead of at the tolerance; `None` solves to the tolerance or fails.
+    /// Ends steps after a number of iterations instead of at the tolerance; `None` solves to the tolerance or fails.
     pub budget: Option<Budget>,
 }
 

@@ -1,7 +1,8 @@
-//! One step as a minimization: the sum of all potentials, and inertia and damping as the scheme of [`super::integrator`] has them.
+//! One step as a minimization: the sum of all potentials, plus inertia and damping by the scheme of
+//! [`super::integrator`].
 //!
-//! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x), \qquad
-//!   C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
+//! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x),
+//!   \qquad C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
 //! with D the damping of [`super::damping`]; quasistatics minimizes E alone.
 
 use std::sync::atomic::AtomicU64;
@@ -18,14 +19,14 @@ use crate::force::StepContext;
 use crate::model::{Model, StepDrive};
 use crate::state::State;
 
-/// Value of the merit function at one place.
+/// Value of the merit function at one point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Merit {
-    /// Sum of all potentials [J]; `None` when a force has none.
+    /// Sum of all potentials \[J\]; `None` when a force has none.
     pub potential: Option<f64>,
-    /// Sum of the magnitudes of the parts: rounding errors scale with it [J].
+    /// Sum of the magnitudes of the parts; rounding errors scale with it \[J\].
     pub magnitude: f64,
-    /// Strain energy with what active fibers can still do [J].
+    /// Strain energy, including what active fibers can still release \[J\].
     pub elastic: f64,
 }
 
@@ -38,7 +39,7 @@ pub(crate) struct ProblemScratch {
     anchor: Vec<Vec3>,
     /// Accelerations at the start of the step, where the scheme needs them.
     accelerations: Vec<Vec3>,
-    /// Damping inside flesh; `None` where no body is damped so.
+    /// Damping inside flesh; `None` where no body has any.
     damping: Option<DampingMatrix>,
     pack_energies: Vec<AtomicU64>,
     displacement: Vec<Vec3>,
@@ -46,11 +47,11 @@ pub(crate) struct ProblemScratch {
     /// Forces and masses over the unknowns, for the accelerations of the first step.
     pulled: Vec<Vec3>,
     masses: Vec<f64>,
-    /// Tangent of contact where it was last asked for.
+    /// Tangent of contact at the last linearization.
     contact: Vec<ContactTerm>,
 }
 
-/// One step to be solved.
+/// One step to solve.
 pub(crate) struct Problem<'a> {
     pub model: &'a Model,
     pub ctx: StepContext<'a>,
@@ -61,7 +62,7 @@ pub(crate) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// Prepares the step; `scratch` belongs to this model and plan.
+    /// Prepares the step. `scratch` must belong to this model and plan.
     pub fn new(
         model: &'a Model,
         plan: &AssemblyPlan,
@@ -106,8 +107,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Whether cells are inverted and accelerations such that nodes would fly further than the bodies are long: what was thrown together at
-    /// random has forces that no step of a scheme without dissipation can follow [Rannacher84].
+    /// Whether cells are inverted and accelerations so large that nodes would fly further than the bodies are long. A
+    /// randomly scrambled body has forces that no scheme without dissipation can follow \[Rannacher84\].
     fn starts_flung(&self) -> bool {
         let (model, previous) = (self.model, self.ctx.previous);
         let furthest = self.scratch.accelerations.iter().map(|a| a.norm()).fold(0.0, f64::max);
@@ -118,9 +119,9 @@ impl<'a> Problem<'a> {
         self.scheme.inertia != 0.0
     }
 
-    /// Accelerations at the start of the step: remembered, or M⁻¹(f − C v) at the very first.
+    /// Finds accelerations at the start of the step: from the history, or M⁻¹(f − C v) at the very first step.
     ///
-    /// The mass of bound points is shared by the nodes that carry them, which is not exact but leaves an error of a single step.
+    /// The nodes that carry bound points share their mass. This is not exact, but the error is that of a single step.
     fn find_accelerations(&mut self) {
         let (model, previous) = (self.model, self.ctx.previous);
         let points = model.kinematics.point_count();
@@ -156,19 +157,19 @@ impl<'a> Problem<'a> {
         scratch.accelerations = gradient;
     }
 
-    /// m κ + α m c of a point: its share of the diagonal [N/m].
+    /// m κ + α m c of a point: its share of the diagonal \[N/m\].
     pub fn point_inertia(&self, point: usize) -> f64 {
         self.model.masses[point] * self.scheme.inertia + self.damping_factor(point)
     }
 
-    /// Stiffness of a block with what its damping adds, over that of its material.
+    /// Ratio of a block's stiffness with damping to that of its material alone.
     pub fn rest_scale(&self, index: usize) -> f64 {
         let model = self.model;
         let damping = model.stiffness_damping[index] + model.tissue_damping[index];
         model.stiffness_of(&model.elastic[index], self.ctx.control) * (1.0 + self.scheme.rate * damping)
     }
 
-    /// All that the matrix of the rest state depends on besides the model.
+    /// Appends everything besides the model that the rest matrix depends on.
     pub fn rest_key(&self, key: &mut Vec<f64>) {
         key.clear();
         key.extend([self.scheme.inertia, self.scheme.rate]);
@@ -189,8 +190,8 @@ impl<'a> Problem<'a> {
         self.scratch.damping.as_ref().map_or(&[], |damping| damping.bound().blocks())
     }
 
-    /// Σ m κ |x − x̃| |x|: what rounding of the positions does to the energy of inertia, over ε. It may exceed that energy by far, when a body
-    /// moves little far from the origin.
+    /// Σ m κ |x − x̃| |x|: the effect of rounding in the positions on the energy of inertia, divided by ε. It may far
+    /// exceed that energy when a body moves little, far from the origin.
     fn inertia_magnitude(&self, x: &[Vec3]) -> f64 {
         if !self.is_dynamic() {
             return 0.0;
@@ -226,15 +227,15 @@ impl<'a> Problem<'a> {
         self.contact.linearize(&self.model.contact, x, &mut self.scratch.contact);
     }
 
-    /// The tangent of that contact.
+    /// Tangent of contact at the last linearization.
     pub fn contact_terms(&self) -> &[ContactTerm] {
         &self.scratch.contact
     }
 
-    /// Merit at `x`, where contact has the energy `contact`.
+    /// Merit at `x`, given the energy `contact` of the contacts there.
     fn merit(&mut self, x: &[Vec3], elastic: f64, contact: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
-        // Where force depends on speed, fibers have no energy within a step that a line search could trust.
+        // Where force depends on speed, the energy of fibers within a step is no basis for a line search.
         let has_potential = self.model.elastic.iter().all(|block| block.has_potential() && !block.needs_motion());
         let magnitude = elastic.abs() + contact + dynamic + self.inertia_magnitude(x);
         let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude, elastic };
@@ -283,13 +284,13 @@ impl<'a> Problem<'a> {
         merit
     }
 
-    /// gradient = that of elasticity and forces, contact, inertia and damping left out.
+    /// gradient = that of elasticity and forces, without contact, inertia and damping.
     pub fn gradient_without_contact(&mut self, x: &[Vec3], gradient: &mut [Vec3]) {
         gradient.fill(Vec3::zero());
         self.add_elastic_gradient(x, gradient);
     }
 
-    /// gradient += ∂E/∂x, inertia and damping left out; returns the strain energy and that of contact.
+    /// gradient += ∂E/∂x without inertia and damping; returns the strain energy and the energy of contact.
     fn add_static_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> (f64, f64) {
         let elastic = self.add_elastic_gradient(x, gradient);
         let contact = self.contact.evaluate(&self.model.contact, x);
@@ -315,7 +316,8 @@ impl<'a> Problem<'a> {
         elastic
     }
 
-    /// Writes velocities, work, and what the scheme remembers, into a state that holds the solution; returns the estimated error [m].
+    /// Writes velocities, work and the history of the scheme into a state that holds the solution; returns the
+    /// estimated error \[m\].
     pub fn finish(&mut self, state: &mut State) -> f64 {
         let previous = self.ctx.previous;
         state.history.work.pins += self.model.pin_work(previous, state);

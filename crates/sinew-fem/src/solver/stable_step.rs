@@ -1,14 +1,16 @@
 //! The longest stable step of central differences.
 //!
-//! With lumped masses M, stiffness K and damping C (lagging by half a step) the scheme is stable while 4M − 2hC − h²K is positive
-//! definite [Belytschko14], so that with bounds λ_K of M⁻¹K and λ_C of M⁻¹C
-//! $$h \le \frac{-\lambda_C + \sqrt{\lambda_C^2 + 4\lambda_K}}{\lambda_K}, \qquad h \le \frac{2}{\omega_{max}} \text{ without damping (TER-38)}.$$
+//! With lumped masses M, stiffness K and damping C (lagging by half a step), the scheme is stable while 4M − 2hC − h²K
+//! is positive definite \[Belytschko14\]. With bounds λ_K of M⁻¹K and λ_C of M⁻¹C this means
+//! $$h \le \frac{-\lambda_C + \sqrt{\lambda_C^2 + 4\lambda_K}}{\lambda_K}, \qquad
+//!   h \le \frac{2}{\omega_{max}} \text{ without damping (TER-38)}.$$
 //!
 //! # Bounds from cells
-//! Let every cell e own a share M_e of the masses of its nodes, Σ M_e = M. Then xᵀKx = Σ xᵀK_e x ≤ max λ(M_e⁻¹K_e) · xᵀMx: the largest
-//! eigenvalue of a cell bounds that of the mesh. Any shares will do; ours are in proportion to the diagonals of the K_e, so that a
-//! sliver may borrow mass from its large neighbors. The largest eigenvalue of a cell is bounded by ‖A⁸‖^{1/8} (Frobenius), at most
-//! 6 % in frequency above it for a tetrahedron. Springs and contact penalties add their largest stiffness per mass.
+//! Let every cell e own a share M_e of the masses of its nodes, Σ M_e = M. Then xᵀKx = Σ xᵀK_e x ≤ max λ(M_e⁻¹K_e) ·
+//! xᵀMx: the largest eigenvalue of any cell bounds that of the mesh. Any shares are valid. Ours are proportional to the
+//! diagonals of the K_e, so that a sliver may borrow mass from its large neighbors. ‖A⁸‖^{1/8} (Frobenius) bounds the
+//! largest eigenvalue of a cell; for a tetrahedron it overestimates the frequency by at most 6 %. Springs and contact
+//! penalties add their largest stiffness per mass.
 
 use std::ops::Range;
 
@@ -22,7 +24,7 @@ use crate::force::RowBounds;
 use crate::material::Tangent;
 use crate::model::Model;
 
-/// Most rows of the matrix of a cell: ten nodes.
+/// Maximum number of rows of the matrix of a cell: ten nodes.
 const MAX_ROWS: usize = 30;
 /// Packs per parallel task.
 const PACKS: usize = 8;
@@ -30,10 +32,10 @@ const PACKS: usize = 8;
 /// Rows of the matrix of one cell.
 type CellMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
 
-/// Memory of the estimate.
+/// Scratch memory of the estimate.
 #[derive(Default)]
 pub(crate) struct StableStep {
-    /// Sum over the cells of the mean diagonal at each point [N/m].
+    /// Sum over the cells of the mean diagonal at each point \[N/m\].
     diagonal: Vec<f64>,
     /// Stiffness of forces at each point [N/m].
     springs: Vec<f64>,
@@ -42,7 +44,7 @@ pub(crate) struct StableStep {
 }
 
 impl StableStep {
-    /// The longest stable step at positions `x` [s]; infinite where nothing has stiffness.
+    /// The longest stable step at positions `x` \[s\]; infinite where nothing has stiffness.
     pub fn estimate(&mut self, model: &Model, control: &Control, x: &[Vec3]) -> f64 {
         let stiffness = self.largest_eigenvalue(model, |index, packs, visit| {
             let block = &model.elastic[index];
@@ -68,8 +70,8 @@ impl StableStep {
         }
     }
 
-    /// Bound of the largest eigenvalue of M⁻¹ Σ A_e, where `matrices(block, packs, visit)` calls `visit(cell, a, b, A_ab)` for the
-    /// cells of some packs.
+    /// Bound of the largest eigenvalue of M⁻¹ Σ A_e, where `matrices(block, packs, visit)` calls
+    /// `visit(cell, a, b, A_ab)` for the cells of some packs.
     fn largest_eigenvalue(
         &mut self,
         model: &Model,
@@ -127,7 +129,7 @@ impl StableStep {
     }
 }
 
-/// Largest value per mass over the points that may move.
+/// Largest value per mass over the points that can move.
 fn per_mass(model: &Model, values: &[f64]) -> f64 {
     let mut largest = 0.0f64;
     for (point, &value) in values.iter().enumerate() {
@@ -139,10 +141,10 @@ fn per_mass(model: &Model, values: &[f64]) -> f64 {
     largest
 }
 
-/// ‖A⁸‖^{1/8} of A = M_e^{−½} K_e M_e^{−½}, prescribed components left out.
+/// ‖A⁸‖^{1/8} of A = M_e^{−½} K_e M_e^{−½}, without prescribed components.
 fn cell_bound(model: &Model, block: &ElasticBlock, cell: usize, diagonal: &[f64], mut a: CellMatrix) -> f64 {
     let rows = 3 * block.kind().nodes_per_cell();
-    // 1/√m of each row; 0 leaves it out.
+    // 1/√m of each row; 0 excludes the row.
     let mut scale = [0.0; MAX_ROWS];
     for p in 0..rows / 3 {
         let point = block.point(cell, p) as usize;

@@ -35,7 +35,8 @@ fn contact_force(run: &Run) -> Vec3 {
     run.model.forces_of::<ContactForce>().map(|contact| contact.total_force(&run.state.positions, &ctx)).sum()
 }
 
-/// A block held from above is pressed from below by each shape in one step: pins and collider balance, and Newton stays fast.
+/// Each shape presses from below on a block held from above, in one step: pins and collider balance, and Newton stays
+/// fast.
 #[test]
 fn pressed_flesh_balances_pins_and_collider() {
     let ball = LevelSet::new(icosphere(0.1, 20).unwrap(), None).unwrap();
@@ -64,7 +65,7 @@ fn pressed_flesh_balances_pins_and_collider() {
     }
 }
 
-/// A block that slides on a rough floor loses μ g of speed per second and then rests.
+/// A block that slides on a rough floor loses μ g of speed per second, and then rests.
 #[test]
 fn sliding_friction_decelerates_by_its_coefficient() {
     let (friction, gravity, h) = (0.4, 9.81, 5e-3);
@@ -89,14 +90,15 @@ fn sliding_friction_decelerates_by_its_coefficient() {
         run.step(h).unwrap();
         speeds.push(run.momentum().x / mass);
     }
-    // After 0.1 s; the first step is without friction, because the normal force comes from the step before.
+    // After 0.1 s. The first step has no friction, because the normal force lags by one step.
     let expected = 1.0 - friction * gravity * 0.1;
     assert!((speeds[19] - expected).abs() < 0.02, "{} {expected}", speeds[19]);
     // It stops after 1/(μ g) = 0.255 s and then creeps by less than the smoothing speed.
     assert!(speeds[60..].iter().all(|v| v.abs() < 1e-3), "{:?}", &speeds[60..]);
 }
 
-/// A follower pressure on one face has no potential: the residual decides, and the pins carry −p ∫ n dA over the deformed face.
+/// A follower pressure on one face has no potential: the residual decides, and the pins carry −p ∫ n dA over the
+/// deformed face.
 #[test]
 fn follower_pressure_on_an_open_surface_converges_and_balances() {
     for law in [Law::NeoHookean, Law::StableNeoHookean] {
@@ -130,8 +132,8 @@ fn follower_pressure_on_an_open_surface_converges_and_balances() {
     }
 }
 
-/// Flesh without strength lies on the floor as a puddle: inner nodes do not fall through it. The last of them hits the floor with
-/// 1.4 m/s, which the penalty stops within v √(m/(k A)), some 3 mm.
+/// Flesh without strength collapses to a puddle on the floor; inner nodes do not fall through it. The last of them hits
+/// the floor at 1.4 m/s, and the penalty stops it within v √(m/(k A)), about 3 mm.
 #[test]
 fn molten_flesh_stays_on_the_floor() {
     let mut builder = ModelBuilder::new();
@@ -151,7 +153,8 @@ fn molten_flesh_stays_on_the_floor() {
     assert!(highest < 0.015, "{highest}");
 }
 
-/// A bone one cell below the skin, which a plate presses on it: the skin stays as far away as its cover, or as it was at rest. Nobody else sees the bone.
+/// A plate presses skin onto a bone one cell below it. The skin keeps the distance `cover`, or its rest distance where
+/// that is less. The bone has no effect on other bodies.
 #[test]
 fn skin_keeps_off_a_bone_as_far_as_it_is_told() {
     let capsule = Capsule::between(Vec3::new(0.02, 0.07, 0.1), Vec3::new(0.18, 0.07, 0.1), 0.02).unwrap();
@@ -169,7 +172,7 @@ fn skin_keeps_off_a_bone_as_far_as_it_is_told() {
         builder.add_collider(ColliderParams {
             pose: capsule.pose,
             side: Side::Bone { body: flesh, cover },
-            // A hundred times that of the plate, which gives way.
+            // A hundred times that of the plate, which yields.
             stiffness: Some(1e9),
             ..collider("flesh.bone.ulna", capsule.shape.into(), Vec3::zero(), 0.0)
         });
@@ -190,6 +193,6 @@ fn skin_keeps_off_a_bone_as_far_as_it_is_told() {
     let (bare, covered, whole) = (least(0.0), least(0.006), least(1.0));
     assert!(bare > -5e-4 && bare < 5e-3, "{bare} {covered} {whole}");
     assert!((covered - 0.006).abs() < 5e-4, "{bare} {covered} {whole}");
-    // 1 cm at rest: more than that it need not keep.
+    // 1 cm at rest: it need not keep more than that.
     assert!((whole - 0.01).abs() < 5e-4, "{bare} {covered} {whole}");
 }

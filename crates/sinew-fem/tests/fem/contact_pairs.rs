@@ -1,4 +1,5 @@
-//! Contact between bodies: nothing crosses, momentum stays, and a run that is cut or shared between threads has the same bits.
+//! Contact between bodies: nothing crosses, momentum is conserved, and resumed or multithreaded runs have the same
+//! bits.
 
 use sinew_fem::contact::{ContactMode, ContactRule, Party};
 use sinew_fem::material::Law;
@@ -14,7 +15,7 @@ fn rule(mode: ContactMode, friction: f64) -> ContactRule {
     ContactRule { mode, friction, ..ContactRule::default() }
 }
 
-/// A block thrown at another, off center, without weight.
+/// A block thrown off-center at another one, without gravity.
 fn collision(mode: ContactMode, friction: f64) -> Model {
     let mut builder = ModelBuilder::new();
     let still = tets([0.1, 0.1, 0.1], [4, 4, 4]);
@@ -57,7 +58,7 @@ fn colliding_blocks_keep_their_momentum_and_do_not_cross() {
     }
 }
 
-/// The same bits on one thread or two, and after a new start from any state: what contact remembers is in the state.
+/// The same bits on one thread or two, and after a restart from any state: the state holds all history of contact.
 #[test]
 fn threads_and_restarts_do_not_show() {
     for mode in [ContactMode::Barrier, ContactMode::Penalty] {
@@ -85,7 +86,7 @@ fn threads_and_restarts_do_not_show() {
     }
 }
 
-/// A rigid cube falls on a block that lies on the floor, all kept apart by barriers.
+/// A rigid cube falls on a block that lies on the floor; barriers keep all three apart.
 #[test]
 fn rigid_bodies_rest_on_flesh() {
     let mut builder = ModelBuilder::new();

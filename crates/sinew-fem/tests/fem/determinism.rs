@@ -9,7 +9,7 @@ use sinew_math::Vec3;
 
 use crate::models::{Run, body, spec, tets};
 
-/// A box that has fallen onto a rough floor and is struck by a ball; more nodes than one block of the parallel sums.
+/// A ball strikes a box that has fallen onto a rough floor; more nodes than one block of the parallel sums.
 fn scene(cells: [usize; 3]) -> Model {
     let mut flesh = body("flesh", tets([0.3, 0.2, 0.2], cells), spec(Law::StableNeoHookean));
     flesh.velocities = vec![Vec3::new(0.3, -0.5, 0.0); flesh.mesh.node_count()];
@@ -68,7 +68,7 @@ fn five_frames_of_contact_have_the_same_bits_on_one_thread_and_on_two() {
     }
 }
 
-/// More than 4096 nodes, so that the sums of the iterative solver are really split.
+/// More than 4096 nodes, so that the sums of the iterative solver are split.
 #[test]
 fn a_large_body_has_the_same_bits_on_one_thread_and_on_two() {
     let (one, _) = frames(1, [20, 14, 14], LinearSolver::Cg, 1);

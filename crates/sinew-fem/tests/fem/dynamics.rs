@@ -1,4 +1,4 @@
-//! Implicit Euler: what it keeps, what it loses, and how fast.
+//! Implicit Euler: conserved quantities, dissipation and order.
 
 use sinew_fem::force::{AttachTarget, AttachmentParams};
 use sinew_fem::material::Law;
@@ -16,7 +16,7 @@ fn exact(linear: LinearSolver) -> SolverParams {
 
 const BOTH: [LinearSolver; 2] = [LinearSolver::Cholesky, LinearSolver::Cg];
 
-/// x = x₀ − g h² n(n + 1)/2, the sum of implicit Euler, to the rounding of positions of order one.
+/// x = x₀ − g h² n(n + 1)/2, the sum of implicit Euler, up to rounding of positions of order one.
 #[test]
 fn free_fall_follows_the_discrete_parabola() {
     for linear in BOTH {
@@ -45,7 +45,8 @@ fn free_fall_follows_the_discrete_parabola() {
     }
 }
 
-/// A box bound by one side to the inside of another and by the other side to a rigid ball, all moving at random.
+/// A box bound on one side to the inside of another box, and on the other side to a rigid ball, all with random
+/// velocities.
 fn chain() -> Model {
     let first = tets([0.2, 0.2, 0.2], [2, 2, 2]);
     let second = at(&hexes([0.3, 0.1, 0.1], [3, 1, 1]), Vec3::new(0.15, 0.05, 0.05));
@@ -92,7 +93,7 @@ fn bindings_keep_momentum_and_never_add_energy() {
     }
 }
 
-/// Coarse tolerances must keep momentum as well as they keep everything else: relative to what flows.
+/// Coarse tolerances must conserve momentum relative to its flow.
 #[test]
 fn damping_keeps_momentum_of_stiffness_and_decays_that_of_mass() {
     let h = 0.01;
@@ -115,7 +116,7 @@ fn damping_keeps_momentum_of_stiffness_and_decays_that_of_mass() {
         speed /= 1.0 + 3.0 * h;
         assert!(run.state.velocities.iter().all(|v| (*v - Vec3::unit(0) * speed).norm() < 1e-11));
     }
-    // β: internal, keeps momentum and takes energy faster than none.
+    // β: internal, conserves momentum and dissipates more energy than none.
     let (mut damped, mut free) = (build(0.0, 0.05, true), build(0.0, 0.0, true));
     let momentum = damped.momentum();
     for _ in 0..5 {
@@ -125,7 +126,8 @@ fn damping_keeps_momentum_of_stiffness_and_decays_that_of_mass() {
     }
 }
 
-/// A free body tumbling about its middle axis: angular momentum at a fixed time is lost in proportion to the step.
+/// A free body tumbling about its middle axis: the loss of angular momentum at a fixed time is proportional to the
+/// step.
 #[test]
 fn angular_momentum_is_lost_at_first_order() {
     let loss = |h: f64| {
@@ -198,11 +200,11 @@ fn a_rigid_pendulum_swings_with_its_period() {
     let inertia = 0.4 * mass * radius * radius;
     let expected = std::f64::consts::TAU * ((inertia + mass * length * length) / (mass * gravity * length)).sqrt();
     let period = crossings[2] - crossings[0];
-    // Swings of 0.05 rad lengthen the period by 1.6e-4, damping of the method (ω h)² by less.
+    // Swings of 0.05 rad lengthen the period by 1.6e-4, numerical damping (ω h)² by less.
     assert!((period / expected - 1.0).abs() < 1e-3, "{period} {expected}");
 }
 
-/// A driven rigid body carries flesh around: half a turn in one quasistatic step, without strain at the end.
+/// A driven rigid body carries flesh: half a turn in one quasistatic step, without strain at the end.
 #[test]
 fn driven_rigid_bodies_carry_flesh_with_them() {
     let mesh = tets([0.2, 0.2, 0.2], [2, 2, 2]);

@@ -1,4 +1,4 @@
-//! The vectorized elastic blocks against one cell at a time, and against differences.
+//! Checks the vectorized elastic blocks against single cells and against differences.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::models::{Noise, body, hexes, tets};
 
-/// A body whose cells alternate between two stiffnesses of `law` and one cell of another law, on 4·6 − 1 … cells.
+/// A body whose cells alternate between two stiffnesses of `law`, plus one cell of another law, on 4·6 − 1 … cells.
 fn model(mesh: CellMesh, law: Law, volume: VolumeForm) -> Model {
     let mut params = body("flesh", mesh, MaterialSpec::with_young(law, 1e4, 0.3));
     for (cell, material) in params.materials.iter_mut().enumerate() {
@@ -30,8 +30,8 @@ fn model(mesh: CellMesh, law: Law, volume: VolumeForm) -> Model {
     builder.build().unwrap()
 }
 
-/// Every law on 12 tetrahedra, linear and quadratic, and 3 hexahedra, with the volume term at points and in the mean: no count fills the
-/// packs of eight.
+/// Every law on 12 tetrahedra, linear and quadratic, and 3 hexahedra, with the volume term at points and in the mean.
+/// No count fills the packs of eight.
 fn models() -> impl Iterator<Item = (String, Model)> {
     Law::ALL.into_iter().flat_map(|law| {
         let (tets, hexes) = (tets([0.4, 0.2, 0.2], [2, 1, 1]), hexes([0.6, 0.2, 0.2], [3, 1, 1]));
@@ -47,7 +47,7 @@ fn models() -> impl Iterator<Item = (String, Model)> {
     })
 }
 
-/// The energy of one cell by its definition: Σ w ψ(F), or Σ w ψ₀(F) + V λ U(θ̄) with θ̄ = Σ w θ(F)/V.
+/// The energy of one cell by definition: Σ w ψ(F), or Σ w ψ₀(F) + V λ U(θ̄) with θ̄ = Σ w θ(F)/V.
 fn cell_energy(block: &ElasticBlock, k: usize, x: &[Vec3], material: MaterialSpec) -> f64 {
     let mut points = Vec::new();
     block.evaluate_cell(k, x, &Actuation::PASSIVE, |w, f, _| points.push((w, f)));
@@ -73,7 +73,7 @@ fn cell_energy(block: &ElasticBlock, k: usize, x: &[Vec3], material: MaterialSpe
     mean_part + points.iter().map(|(w, f)| w * material.visit(Psi(*f, point))).sum::<f64>()
 }
 
-/// Positions that every law can bear: strains of some ten percent and a large rotation.
+/// Positions valid for every law: strains of some ten percent and a large rotation.
 fn deformed(model: &Model, law_is_linear: bool, noise: &mut Noise) -> Vec<Vec3> {
     let turn = if law_is_linear { Quaternion::identity() } else { Quaternion::exp_map(Vec3::new(0.5, -0.8, 0.3)) };
     model.initial_state().positions.iter().map(|x| turn.rotate(*x + noise.vector() * 0.02)).collect()
@@ -117,7 +117,7 @@ fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
     matrix
 }
 
-/// E = Σ w ψ(F) or the mean form of it, and dE = Σ w P : F(dx) because F is linear in the positions.
+/// E = Σ w ψ(F) or its mean form, and dE = Σ w P : F(dx) because F is linear in the positions.
 #[test]
 fn vectorised_energy_and_gradient_equal_those_of_single_cells() {
     let mut noise = Noise(11);
@@ -195,14 +195,14 @@ impl MaterialVisitor for Differential {
     }
 }
 
-/// The product that [Sifakis07] iterates with never forms a matrix: δF → δP → forces of each cell (SIF-028). Its bilinear form
-/// uᵀ K dx = Σ w F(u) : δP(F; F(dx)) is the reference of the assembled one.
+/// The product that \[Sifakis07\] iterates with never forms a matrix: δF → δP → forces of each cell (SIF-028). Its
+/// bilinear form uᵀ K dx = Σ w F(u) : δP(F; F(dx)) is the reference for the assembled matrix.
 #[test]
 fn assembled_products_equal_matrix_free_ones() {
     let mut noise = Noise(21);
     for (name, model) in models().filter(|(name, _)| !name.contains("mean")) {
         let x = deformed(&model, name.starts_with("linear"), &mut noise);
-        // The anisotropic law builds its definite element matrix by another route than its definite 9×9 tangent.
+        // The anisotropic law builds its definite element matrix in another way than its definite 9×9 tangent.
         let kinds =
             if name.starts_with("fiber") { &[Tangent::Exact][..] } else { &[Tangent::Exact, Tangent::Definite] };
         for &kind in kinds {
@@ -234,7 +234,7 @@ fn assembled_products_equal_matrix_free_ones() {
     }
 }
 
-/// Central differences with a step of 1e-6 of 0.2 m leave about 1e-8 relative.
+/// Central differences with a step of 1e-6 of 0.2 m are accurate to about 1e-8 relative.
 #[test]
 fn gradient_and_tangent_are_derivatives() {
     let mut noise = Noise(13);
@@ -261,7 +261,7 @@ fn gradient_and_tangent_are_derivatives() {
     }
 }
 
-/// |∂E/∂x| of a moved body is rounding: 1e-12 of Young's modulus times the area of a cell.
+/// |∂E/∂x| of a rigidly moved body is rounding: 1e-12 of Young's modulus times the area of a cell.
 #[test]
 fn rigid_motions_need_no_force() {
     for (name, model) in models() {
@@ -348,15 +348,15 @@ fn is_definite(mut k: Vec<Vec<f64>>, shift: f64) -> bool {
     true
 }
 
-/// The definite tangent has no negative eigenvalue wherever the nodes are, and is the exact one where every point has a definite tangent:
-/// under uniform expansion with mean volume.
+/// The definite tangent has no negative eigenvalue at any node positions. It equals the exact tangent where every point
+/// has a definite tangent: under uniform expansion with the mean volume ratio.
 #[test]
 fn the_definite_tangent_is_definite_and_exact_where_it_can_be() {
     let mut noise = Noise(15);
     for (name, model) in models() {
         let rest = model.initial_state().positions;
         let is_barrier = model.bodies[0].materials[0].law().has_barrier();
-        // Up to a cell's size of noise turns cells inside out; laws with a barrier stay where they mean something.
+        // Noise of up to a cell size inverts cells; laws with a barrier stay in their valid range.
         let strong = if is_barrier { 0.03 } else { 0.2 };
         let wild: Vec<Vec3> = rest.iter().map(|x| *x + noise.vector() * strong).collect();
         let mild: Vec<Vec3> = rest.iter().map(|x| *x * 1.02).collect();
@@ -369,7 +369,7 @@ fn the_definite_tangent_is_definite_and_exact_where_it_can_be() {
                 let definite = dense_tangent(block, k, &mild, Tangent::Definite);
                 let scale = exact.iter().flatten().fold(0.0f64, |most, v| most.max(v.abs()));
                 let law = model.bodies[0].materials[block.cells()[k] as usize].law();
-                // Laws that turn indefinite under tension as small as this are compared only where they do not.
+                // Laws that are indefinite even under such a small tension are compared only where they are not.
                 if !is_definite(exact.clone(), 1e-10 * scale) || law == Law::Corotated {
                     continue;
                 }
@@ -401,7 +401,7 @@ fn collapsed_and_mirrored_cells_stay_finite() {
     }
 }
 
-/// Under an affine motion every point has the mean volume, and both forms are one.
+/// Under an affine motion every point has the mean volume ratio, and both forms agree.
 #[test]
 fn forms_agree_for_affine_motions() {
     for law in Law::ALL.into_iter().filter(|law| law.has_volume_term()) {

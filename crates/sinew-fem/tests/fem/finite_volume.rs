@@ -1,7 +1,7 @@
-//! Finite volumes: tractions on the faces around a node give the forces of linear finite elements [Teran05, §4].
+//! Finite volumes: tractions on the faces around a node give the forces of linear finite elements \[Teran05\], §4.
 //!
-//! A node of a tetrahedron carries a third of the traction of each face it belongs to, in the deformed shape by the Cauchy stress σ or in
-//! the rest shape by the Piola stress P. Both equal −∂E/∂x.
+//! A node of a tetrahedron carries a third of the traction of each of its faces, with the Cauchy stress σ in the
+//! deformed shape or the Piola stress P in the rest shape. Both equal −∂E/∂x.
 
 use std::cell::Cell;
 use std::ops::{Add, Mul, Neg, Sub};
@@ -14,11 +14,11 @@ use sinew_math::{Mat3, Vec3};
 
 use crate::models::{Noise, body, spec, tets};
 
-/// Faces of a tetrahedron, each opposite to its number, with outward normals by the order of its nodes.
+/// Faces of a tetrahedron, face k opposite to node k; the order of its nodes gives the outward normal.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// For each node, minus a third of the sum of area times outward normal over its three faces. The order of the nodes orients the
-/// faces, so in an inverted cell the normals point inwards, as they must.
+/// For each node, minus a third of the sum of area times outward normal over its three faces. The order of the nodes
+/// orients the faces, so the normals of an inverted cell point inward, as they must.
 fn thirds_of_faces(x: [Vec3; 4]) -> [Vec3; 4] {
     let mut sums = [Vec3::zero(); 4];
     for face in FACES {
@@ -35,7 +35,7 @@ fn edges(x: [Vec3; 4]) -> Mat3 {
     Mat3::from_columns(x[1] - x[0], x[2] - x[0], x[3] - x[0])
 }
 
-/// Deformed and, where the law allows it, inverted states of some tetrahedra.
+/// Deformed and, for laws that allow it, inverted states of some tetrahedra.
 fn states() -> Vec<(Model, Vec<Vec3>)> {
     let mut noise = Noise(51);
     let mut states = Vec::new();
@@ -55,7 +55,7 @@ fn for_each_tet(model: &Model, x: &[Vec3], mut visit: impl FnMut([Vec3; 4], [Vec
     for block in &model.elastic {
         for cell in 0..block.cell_count() {
             let mut points = [0, 1, 2, 3].map(|a| block.point(cell, a) as usize);
-            // Blocks sort the nodes of a cell; faces want a positive rest volume.
+            // Blocks sort the nodes of a cell; faces need a positive rest volume.
             if edges(points.map(|n| rest[n])).determinant() < 0.0 {
                 points.swap(2, 3);
             }
@@ -75,7 +75,7 @@ fn gradient(model: &Model, x: &[Vec3]) -> Vec<Vec3> {
     gradient
 }
 
-/// TER-26, TER-27, TER-29: f = −σ Σ a n/3 = −P Σ A N/3 = −∂E/∂x, in every cell, inverted ones included.
+/// TER-26, TER-27, TER-29: f = −σ Σ a n/3 = −P Σ A N/3 = −∂E/∂x in every cell, including inverted ones.
 #[test]
 fn face_tractions_give_the_forces_of_finite_elements() {
     let mut inverted = 0;
@@ -100,7 +100,7 @@ fn face_tractions_give_the_forces_of_finite_elements() {
     assert!(inverted > 3);
 }
 
-/// The pitfall of TER-26: normals that point outwards geometrically turn the forces of an inverted cell around.
+/// The pitfall of TER-26: geometrically outward normals reverse the forces of an inverted cell.
 #[test]
 fn geometric_normals_have_the_wrong_sign_in_inverted_cells() {
     for (model, x) in states() {
@@ -120,7 +120,7 @@ fn geometric_normals_have_the_wrong_sign_in_inverted_cells() {
     }
 }
 
-/// TER-27, TER-28: D_mᵀ B_m = −V I, and B_s = −cof(D_s)/6 without a division, so that flat cells need no care.
+/// TER-27, TER-28: D_mᵀ B_m = −V I, and B_s = −cof(D_s)/6 without a division, so that flat cells need no special case.
 #[test]
 fn precomputed_areas_are_cofactors_of_the_edges() {
     let mut noise = Noise(52);
@@ -144,7 +144,7 @@ thread_local! {
     static SUMS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A number that counts what is done with it.
+/// A number that counts its operations.
 #[derive(Clone, Copy, Default)]
 struct Counted(f64);
 
@@ -201,7 +201,8 @@ fn count<T>(compute: impl FnOnce() -> T) -> (T, usize, usize) {
     (result, PRODUCTS.get(), SUMS.get())
 }
 
-/// TER-28: 54 multiplications and 42 additions per tetrahedron, from S and F with nine stored numbers, or from σ and the positions with none.
+/// TER-28: 54 multiplications and 42 additions per tetrahedron, from S and F with nine stored numbers, or from σ and
+/// the positions with none.
 #[test]
 fn forces_of_a_tetrahedron_take_54_multiplications_and_42_additions() {
     let mut noise = Noise(53);
@@ -216,7 +217,7 @@ fn forces_of_a_tetrahedron_take_54_multiplications_and_42_additions() {
     let (by_piola, products, sums) = count(|| with_rest(product(&product(&f, &second_piola), &areas)));
     assert_eq!((products, sums), (54, 42));
 
-    // Node 0 somewhere, so that edges must be formed.
+    // Node 0 is not at the origin, so that edges must be formed.
     let origin = Vec3::new(0.3, -0.2, 0.7);
     let nodes: [[Counted; 3]; 4] = [origin, origin + now.column(0), origin + now.column(1), origin + now.column(2)]
         .map(|x| x.to_array().map(Counted));
@@ -248,13 +249,13 @@ fn edge(a: Point, b: Point) -> Point {
     [b[0] - a[0], b[1] - a[1]]
 }
 
-/// Length times outward normal of the edge from a to b of a triangle in counter-clockwise order.
+/// Length times outward normal of the edge from a to b of a triangle in counterclockwise order.
 fn normal(a: Point, b: Point) -> Point {
     let [x, y] = edge(a, b);
     [y, -x]
 }
 
-/// F of a triangle, its rest area, and P of St. Venant–Kirchhoff in the plane with μ = 3, λ = 5; then its energy.
+/// F of a triangle, its rest area, P of St. Venant–Kirchhoff in the plane with μ = 3, λ = 5, and its energy.
 fn plane_stress(rest: [Point; 3], now: [Point; 3]) -> ([[f64; 2]; 2], f64, [[f64; 2]; 2], f64) {
     let (a, b) = (edge(rest[0], rest[1]), edge(rest[0], rest[2]));
     let (p, q) = (edge(now[0], now[1]), edge(now[0], now[2]));
@@ -274,7 +275,7 @@ fn plane_stress(rest: [Point; 3], now: [Point; 3]) -> ([[f64; 2]; 2], f64, [[f64
     (f, 0.5 * det, piola, 0.5 * det * energy)
 }
 
-/// TER-30: in the plane, half of the tractions of the two edges at a node, by σ or by P, equal −∂E/∂x.
+/// TER-30: in the plane, half of the tractions of the two edges at a node, with σ or P, equals −∂E/∂x.
 #[test]
 fn edge_tractions_of_triangles_give_the_forces_of_finite_elements() {
     let mut noise = Noise(54);

@@ -1,5 +1,5 @@
-//! What every force must satisfy: the gradient is that of the potential, the linearization that of the gradient, symmetric, definite
-//! when asked to be, and inside the couplings it announces.
+//! Tests that every force must pass: the gradient is the derivative of the potential, the linearization that of the
+//! gradient; it is symmetric, definite on request, and has blocks only at its `couplings`.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,11 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::models::{Noise, at, body, spec, tets};
 
-/// Difference step [m] on bodies of size 1 m: truncation h² and rounding ε/h are both below 1e-9 relative.
+/// Difference step \[m\] on bodies of size 1 m: truncation h² and rounding ε/h are both below 1e-9 relative.
 const H: f64 = 1e-6;
 
-/// Two boxes of flesh (the second with a finer surface inside it), a rigid ball, all forces, and colliders of all shapes across them.
+/// Two boxes of flesh (the second with a finer surface inside it), a rigid ball, all forces, and intersecting colliders
+/// of all shapes.
 pub fn model() -> Model {
     let mesh = tets([1.0, 1.0, 1.0], [2, 1, 1]);
     let second = at(&mesh, Vec3::new(0.3, 0.2, 0.4));
@@ -97,7 +98,7 @@ fn gradient(force: &dyn Force, x: &[Vec3], ctx: &StepContext<'_>) -> Vec<Vec3> {
     out
 }
 
-/// Checks a force at one place; returns its exact tangent.
+/// Checks a force at one state; returns its exact tangent.
 pub fn check(force: &dyn Force, x: &[Vec3], ctx: &StepContext<'_>) -> Vec<f64> {
     let (name, size) = (force.name(), 3 * x.len());
     let exact_gradient = gradient(force, x, ctx);
@@ -140,7 +141,7 @@ pub fn check(force: &dyn Force, x: &[Vec3], ctx: &StepContext<'_>) -> Vec<f64> {
         for column in 0..size {
             let (a, b) = (row * size + column, column * size + row);
             assert!((matrix[a] - matrix[b]).abs() <= 1e-12 * stiffness, "{name}: not symmetric at {row}, {column}");
-            // Forces without a potential have no symmetric derivative; solvers use its symmetric part.
+            // The derivative of a force without a potential is not symmetric; solvers use its symmetric part.
             let expected = if is_symmetric { numeric[a] } else { 0.5 * (numeric[a] + numeric[b]) };
             let error = (matrix[a] - expected).abs();
             assert!(error < 2e-6 * stiffness, "{name}: d²E/dx² ({row}, {column}) {} is {expected}", matrix[a]);
@@ -176,7 +177,7 @@ fn every_force_is_consistent_on_random_states() {
         let mut contacts = Contacts::default();
         contacts.find(&model, &state, &control, 20.0);
         assert!(contacts.len() > 40, "the colliders reach into the flesh");
-        // Colliders that move during the step; slips on both sides of the smoothing length of 1 mm/s · 20 s.
+        // Colliders move during the step; slips are on both sides of the smoothing length of 1 mm/s · 20 s.
         for (k, name) in ["plane", "sphere", "capsule", "box"].iter().enumerate() {
             control.set_by_name(&format!("{name}.translation.y"), 0.01 * k as f64).unwrap();
             control.set_by_name(&format!("{name}.rotation.z"), 0.02).unwrap();
@@ -190,7 +191,8 @@ fn every_force_is_consistent_on_random_states() {
             }
         }
     }
-    // Gravity and dead loads have no stiffness; everything else took part: 3 attachments, 2 pressures, 2 bodies on 4 colliders.
+    // Gravity and dead loads have no stiffness; everything else is active: 3 attachments, 2 pressures, 2 bodies on 4
+    // colliders.
     assert_eq!(active.len(), 3 * (3 + 2 + 8), "{active:?}, channels {names:?}");
 }
 
@@ -205,7 +207,7 @@ fn springs_act_and_react() {
         let total: Vec3 = gradient(attachment, &x, &ctx).into_iter().sum();
         assert!(total.norm() < 1e-12, "{}: {total:?}", attachment.name);
     }
-    // Closed pressure exerts no resultant either: ∮ n dA = 0.
+    // Pressure on a closed surface has no resultant either: ∮ n dA = 0.
     let mut control = model.initial_control();
     control.set_by_name("first.pressure.closed", 100.0).unwrap();
     let ctx = StepContext { control: &control, ..ctx };

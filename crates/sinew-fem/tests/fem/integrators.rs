@@ -1,4 +1,4 @@
-//! Schemes in time against modal closed forms, what they keep, and the limit of explicit steps.
+//! Checks time integration against modal closed forms, conservation laws, and the stability limit of explicit steps.
 
 use sinew_fem::elastic::Actuation;
 use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, Tangent};
@@ -86,7 +86,8 @@ enum Scheme {
     Explicit,
 }
 
-/// Largest distance from x = X + φ (e^{−ξωt} sin(ω_d t)/ω_d) after `periods`, with steps of `ratio` times each other in turn.
+/// Maximum distance from x = X + φ (e^{−ξωt} sin(ω_d t)/ω_d) after `periods`, with steps that alternate by a factor of
+/// `ratio`.
 fn error(model: &Model, scheme: &Scheme, steps: usize, periods: f64, damping_ratio: f64, ratio: f64) -> f64 {
     let (omega, shape) = lowest_mode(model);
     let control = model.initial_control();
@@ -114,7 +115,8 @@ fn error(model: &Model, scheme: &Scheme, steps: usize, periods: f64, damping_rat
     worst * omega / SPEED
 }
 
-/// Slopes of log(error) over log(h): 1 for Euler, 2 for the others. A quarter period past the end shows errors of phase and amplitude.
+/// Slopes of log(error) over log(h): 1 for Euler, 2 for the others. A quarter period past the end shows errors of phase
+/// and amplitude.
 #[test]
 fn errors_fall_with_the_order_of_the_scheme() {
     let model = linear_bar(0.0);
@@ -133,7 +135,7 @@ fn errors_fall_with_the_order_of_the_scheme() {
     }
 }
 
-/// The formula for unequal steps keeps the order where steps of h and 2h/3 follow each other.
+/// The formula for unequal steps keeps its order where steps of h and 2h/3 alternate.
 #[test]
 fn bdf2_keeps_its_order_on_unequal_steps() {
     let model = linear_bar(0.0);
@@ -143,7 +145,8 @@ fn bdf2_keeps_its_order_on_unequal_steps() {
     assert!((slope - 2.0).abs() < 0.2, "{errors:?}");
 }
 
-/// D = γ K at rest, so a mode decays with ξ = γω/2; schemes of second order see it with theirs, explicit damping lags.
+/// D = γ K at rest, so a mode decays with ξ = γω/2. Second-order schemes resolve this to second order; explicit damping
+/// lags.
 #[test]
 fn tissue_damping_decays_a_mode_by_its_closed_form() {
     let (omega, _) = lowest_mode(&linear_bar(0.0));
@@ -161,7 +164,8 @@ fn tissue_damping_decays_a_mode_by_its_closed_form() {
     }
 }
 
-/// ½ vᵀMv + ½ uᵀKu: constant for the average acceleration to the accuracy of the solves, bounded for central differences.
+/// ½ vᵀMv + ½ uᵀKu: constant up to the accuracy of the solves for the average acceleration, bounded for central
+/// differences.
 #[test]
 fn newmark_keeps_the_energy_of_a_linear_problem_and_central_differences_nearly() {
     let model = linear_bar(0.0);
@@ -186,7 +190,7 @@ fn newmark_keeps_the_energy_of_a_linear_problem_and_central_differences_nearly()
     for step in 0..2000 {
         let report = solver.step(&model, &mut state, &control, h).unwrap();
         let drift = (report.energies.total() / energy - 1.0).abs();
-        // (ωh)²/4 of the fastest mode, a quarter of the energy in it at most.
+        // (ωh)²/4 of the fastest mode, with at most a quarter of the energy in it.
         assert!(drift < 0.1, "step {step}: {drift}");
     }
 }
@@ -208,7 +212,8 @@ fn momenta(model: &Model, state: &State) -> (Vec3, Vec3) {
     (momentum(model, state, all()), angular_momentum(model, state, all()))
 }
 
-/// A stretched, spinning, damped body: linear momentum to rounding, angular momentum with the order of the scheme.
+/// A stretched, spinning, damped body conserves linear momentum up to rounding, and angular momentum with the order of
+/// the scheme.
 #[test]
 fn momentum_is_kept_also_under_tissue_damping() {
     let model = tumbling(5e-3);
@@ -230,7 +235,7 @@ fn momentum_is_kept_also_under_tissue_damping() {
         let losses = [0.01, 0.005].map(|h| lost(&mut NewtonSolver::new(params(regime)), h));
         assert!(losses[0] < most && losses[0] > least * losses[1], "{regime:?}: {losses:?}");
     }
-    // Central differences keep it, but for the damping that looks half a step back.
+    // Central differences conserve it, except for damping, which lags by half a step.
     let mut solver = ExplicitSolver::new(&model).unwrap();
     let h = 0.5 * solver.stable_step(&model, &model.initial_state(), &control).unwrap();
     let h = 0.2 / (0.2 / h).ceil();
@@ -238,11 +243,11 @@ fn momentum_is_kept_also_under_tissue_damping() {
     assert!(loss < 1e-3, "{loss}");
 }
 
-/// Never above 2/ω_max of the assembled system, and at most three times shorter: graded, jittered and squashed meshes, stiff and soft
-/// cells side by side, pinned and free.
+/// Never above 2/ω_max of the assembled system, and at most three times shorter: on graded, jittered and squashed
+/// meshes, with stiff and soft cells side by side, pinned and free.
 #[test]
 fn the_stable_step_is_a_bound_and_not_a_loose_one() {
-    // Irregular and reproducible: every component of the shift is a wave of a length no cell has.
+    // Irregular and reproducible: every component of the shift is a wave with a length unlike any cell.
     let jittered = |mesh: CellMesh, size: f64| {
         let wave = |x: Vec3, k: f64| (k * x.x + 1.7 * k * x.y - 2.3 * k * x.z).sin();
         mesh.mapped(|x| x + Vec3::new(wave(x, 91.0), wave(x, 57.0), wave(x, 133.0)) * size).unwrap().0
@@ -283,15 +288,15 @@ fn the_stable_step_is_a_bound_and_not_a_loose_one() {
     }
 }
 
-/// One tetrahedron of the body-centered lattice with its own mass: h c_p/a of 0.489, 0.395 and 0.375 for the moduli of [Teran05]
-/// (2/ω_max of the 12 × 12 problem), of which the bound may miss 6 %.
+/// One tetrahedron of the body-centered lattice with its own mass: h c_p/a of 0.489, 0.395 and 0.375 for the moduli of
+/// \[Teran05\] (2/ω_max of the 12 × 12 problem). The bound may fall short of these by 6 %.
 #[test]
 fn the_stable_step_of_a_lattice_tetrahedron_is_the_known_one() {
     let (size, density) = (4e-3, 1000.0);
     for (mu, bulk, known) in [(160e3, 60e3, 0.489), (160e3, 773e3, 0.395), (160e3, 1.547e6, 0.375)] {
         let half = 0.5 * size;
         let nodes = [[-half, 0.0, 0.0], [half, 0.0, 0.0], [0.0, -half, half], [0.0, half, half]].map(Vec3::from);
-        // Wound as needed on the way in.
+        // The constructor reorders nodes as needed.
         let mesh = CellMesh::from_tets(nodes.to_vec(), &[[0, 1, 2, 3]]).unwrap().0;
         let moduli = ElasticModuli::Lame { mu, lambda: bulk - 2.0 / 3.0 * mu };
         let mut builder = ModelBuilder::new();
@@ -304,7 +309,7 @@ fn the_stable_step_of_a_lattice_tetrahedron_is_the_known_one() {
     }
 }
 
-/// A little below the true limit nothing grows, a little above everything does; springs and damping shorten the step.
+/// Slightly below the true limit nothing grows, slightly above everything does; springs and damping shorten the step.
 #[test]
 fn the_limit_of_explicit_steps_is_where_it_is_said_to_be() {
     let model = linear_bar(0.0);
@@ -378,7 +383,8 @@ fn frames_take_as_many_explicit_steps_as_are_stable_and_refuse_fewer() {
     assert_eq!(run.time(), 0.0);
 }
 
-/// A block that falls on a floor: long steps in flight, short ones at the impact, and a tighter tolerance takes more.
+/// A block that falls on a floor: long steps in flight, short steps at the impact, and more steps with a tighter
+/// tolerance.
 #[test]
 fn adaptive_steps_are_short_where_much_happens() {
     let run = |tolerance: f64| {
@@ -410,7 +416,7 @@ fn adaptive_steps_are_short_where_much_happens() {
     assert!(total(&fine) > 2 * total(&coarse), "{:?} {:?}", steps(&fine), steps(&coarse));
     let size = 0.1 * 3f64.sqrt();
     let worst = |reports: &[sinew_fem::StepReport]| reports.iter().map(|r| r.local_error).fold(0.0, f64::max) / size;
-    // The impact of the fine run ends at the shortest step, which is taken whatever its error.
+    // The impact of the fine run reaches the shortest step, which is accepted with any error.
     assert!(worst(&fine) <= 1e-4 && worst(&coarse) <= 1e-3, "{:e} {:e}", worst(&fine), worst(&coarse));
     assert_eq!(steps(&fine), steps(&run(1e-5)), "the same steps again");
 }
@@ -442,7 +448,7 @@ fn adaptive_steps_control_the_error() {
     }
 }
 
-/// A pinned block whose other end is jerked away, with more than it can follow in few iterations.
+/// A pinned block whose other end is jerked away too fast for a few iterations.
 fn jerked(budget: Option<Budget>, law: Law, regime: Regime) -> (Simulation, Vec<u32>) {
     let mesh = tets([0.4, 0.1, 0.1], [8, 2, 2]);
     let (left, right) = (nodes_where(&mesh, |x| x.x == 0.0), nodes_where(&mesh, |x| x.x > 0.399));
@@ -477,7 +483,7 @@ fn a_budget_that_suffices_changes_nothing_and_a_small_one_never_fails() {
             let (mut small, right) = jerked(Some(Budget { newton: 1, linear: 5 }), law, regime);
             let mut unconverged = 0;
             for frame in 0..30 {
-                // From far right to inside out, at 24 m/s.
+                // From far right to inverted, at 24 m/s.
                 jerk(&mut small, if frame % 2 == 0 { 0.2 } else { -0.2 });
                 let report = small.step_frame().unwrap();
                 unconverged += report.unconverged;
@@ -492,7 +498,8 @@ fn a_budget_that_suffices_changes_nothing_and_a_small_one_never_fails() {
     }
 }
 
-/// Energy, stress and reactions are those of a material so many times stiffer; equilibrium under the pins alone stays where it is.
+/// Energy, stress and reactions are those of a material stiffer by this factor; the equilibrium under pins alone does
+/// not change.
 #[test]
 fn the_stiffness_channel_scales_everything_elastic() {
     let build = |young: f64| {
@@ -529,7 +536,7 @@ fn the_stiffness_channel_scales_everything_elastic() {
     assert!(error.to_string().contains("block.stiffness"), "{error}");
 }
 
-/// Elastic and kinetic energy come from the work of the pins; damping takes its share: the sum closes with the step.
+/// Elastic and kinetic energy come from the work of the pins, minus dissipation; the balance closes with the step size.
 #[test]
 fn energies_and_works_balance() {
     let balance = |h: f64| {
@@ -572,7 +579,7 @@ fn every_implicit_scheme_falls_freely() {
         }
         let fall = start - run.state.positions[0].y;
         let exact = 0.5 * 9.81 * 0.25;
-        // Newmark is exact for constant acceleration, BDF2 but for its start, Euler to first order.
+        // Newmark is exact for constant acceleration, BDF2 except for its start, Euler to first order.
         let tolerance = match regime {
             Regime::Newmark(_) => 1e-9,
             Regime::Bdf2 => 5e-4,
@@ -582,8 +589,8 @@ fn every_implicit_scheme_falls_freely() {
     }
 }
 
-/// Flesh thrown together at random has accelerations that would fling it a thousand times its size in one step of a scheme without dissipation. Newmark starts
-/// like implicit Euler from there, and the flesh stays where it is held.
+/// Randomly scrambled flesh has accelerations that would fling it a thousand times its size in one step of a scheme
+/// without dissipation. Newmark then starts with implicit Euler, and the flesh stays where it is held.
 #[test]
 fn newmark_starts_gently_from_a_scramble() {
     let mut noise = Noise(11);

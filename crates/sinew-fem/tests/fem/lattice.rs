@@ -10,7 +10,7 @@ use sinew_math::{Quaternion, Vec3};
 
 use crate::models::{Noise, Run, at, body, nodes_where, pin, spec, tets};
 
-/// A block of cubes of 1 cm, turned and moved.
+/// A block of cubes of 1 cm, rotated and moved.
 fn block(name: &str, cubes: [usize; 3], place: Vec3) -> BodyParams {
     let lattice = HexLattice::dense(Vec3::zero(), 0.01, cubes).unwrap();
     let mesh = lattice.to_mesh().unwrap().mapped(|x| x + place).unwrap().0;
@@ -39,8 +39,8 @@ fn twisted(cubes: [usize; 3]) -> Run {
     run
 }
 
-/// MCA-38: the end of a bar turns by 143 degrees at once. Whole steps of nonlinear cycles would raise the energy; they are cut until it falls, and lead so near to
-/// equilibrium that Newton's method has a few iterations left.
+/// MCA-38: the end of a bar rotates by 143 degrees at once. Whole steps of nonlinear cycles would raise the energy;
+/// they are cut until it falls, and get so near to equilibrium that Newton's method needs only a few iterations.
 #[test]
 fn cycles_that_overshoot_are_cut() {
     let params = SolverParams { nonlinear: NonlinearSolver::Fas, ..SolverParams::default() };
@@ -56,7 +56,7 @@ fn cycles_that_overshoot_are_cut() {
 fn quasistatics_end_in_equilibrium() {
     let run = twisted([24, 6, 6]);
     let energy = |x: &[Vec3]| run.model.elastic_energy(x, &run.control);
-    // Along any motion of what is free, the energy is at its lowest.
+    // The energy is minimal along any motion of free unknowns.
     let mut noise = Noise(3);
     let direction: Vec<Vec3> = (0..run.state.positions.len())
         .map(|p| if run.model.kinematics.fixed(p) == [true; 3] { Vec3::zero() } else { noise.vector() })
@@ -72,8 +72,8 @@ fn quasistatics_end_in_equilibrium() {
     assert!(!run.model.has_inverted_cells(&run.state.positions));
 }
 
-/// When pins stop, the unbalance to reduce is what the frame before has left over, and soon next to rounding: a still frame must not ask for more than
-/// there is.
+/// When pins stop, the reference residual is what the frame before left over, which is soon near rounding. A frame
+/// without motion must not require more accuracy than there is.
 #[test]
 fn what_stands_still_is_solved() {
     for (place, way) in
@@ -110,8 +110,8 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(solve(1), solve(2));
 }
 
-/// A free block that turns and moves keeps momentum, wherever it is. One Newton step is enough to fly (MCA section 7, item 17), up to the
-/// accuracy of its linear system.
+/// A free block that rotates and moves conserves momentum at any position. One Newton step suffices for free flight
+/// (MCA section 7, item 17), up to the accuracy of the linear system.
 #[test]
 fn free_flight_keeps_momentum() {
     for regime in [Regime::ImplicitEuler, Regime::Bdf2] {
@@ -133,7 +133,7 @@ fn free_flight_keeps_momentum() {
     }
 }
 
-/// What was turned rigidly is at rest: a lattice need not stand upright.
+/// A rigidly rotated body is at rest: a lattice need not be axis-aligned.
 #[test]
 fn turned_lattices_are_at_rest() {
     let turn = Quaternion::exp_map(Vec3::new(0.4, -0.7, 1.1)).to_matrix();
@@ -152,7 +152,7 @@ fn turned_lattices_are_at_rest() {
     assert!(furthest > 0.0 && furthest < 1e-5, "{furthest}");
 }
 
-/// A lattice and tetrahedra, sprung together, in one system; forces between them cancel.
+/// A lattice and tetrahedra, connected by springs, in one system; forces between them cancel.
 #[test]
 fn lattices_and_tetrahedra_share_a_system() {
     let mut builder = ModelBuilder::new();
@@ -173,7 +173,7 @@ fn lattices_and_tetrahedra_share_a_system() {
     assert!((held.z - weight).abs() < 1e-4 * weight, "{held:?} for {weight}");
 }
 
-/// Crushed flat and turned inside out, it recovers (MCA section 7, item 19).
+/// A body crushed flat and inverted recovers (MCA section 7, item 19).
 #[test]
 fn scrambled_blocks_recover() {
     let mut run = Run::new(bar([6, 6, 6]), SolverParams::default());
@@ -203,7 +203,7 @@ fn what_lattices_cannot_have_is_refused() {
     assert!(ExplicitSolver::new(&bar([4, 2, 2])).is_err());
 }
 
-/// Other solvers do not know lattices: whatever is asked for, multigrid does the work and says so.
+/// Other solvers do not support lattices: for any setting, multigrid solves the system and the reason names it.
 #[test]
 fn multigrid_is_what_lattices_get() {
     for linear in [LinearSolver::Auto, LinearSolver::Cholesky, LinearSolver::Multigrid] {
@@ -214,7 +214,7 @@ fn multigrid_is_what_lattices_get() {
     }
 }
 
-/// Springs at places between nodes carry the weight of a block, however stiff they are.
+/// Springs at points between nodes carry the weight of a block at any stiffness.
 #[test]
 fn springs_between_nodes_hold_a_block() {
     for stiffness in [1e2, 1e6] {

@@ -1,5 +1,5 @@
-//! The stiffness of a state: products against differences of the forces, solutions against products, and derivatives of the forces by channels and
-//! parameters against differences.
+//! The stiffness of a state: products against differences of the forces, solutions against products, and derivatives of
+//! the forces by channels and parameters against differences.
 
 use sinew_fem::elastic::FiberGroup;
 use sinew_fem::force::{AttachTarget, AttachmentParams, LoadParams, PressureParams};
@@ -97,7 +97,7 @@ fn moved(model: &Model, state: &State, d: &[Vec3], s: f64) -> State {
     out
 }
 
-/// K v against central differences of the forces along v, relative.
+/// Relative error of K v against central differences of the forces along v.
 fn tangent_error(run: &Run, h: f64) -> f64 {
     let plan = LinearizationPlan::new(&run.model);
     let at = Linearization::new(&plan, &run.model, &run.state, &run.control, Tangent::Exact).unwrap();
@@ -109,7 +109,7 @@ fn tangent_error(run: &Run, h: f64) -> f64 {
     distance(&numeric, &product) / norm(&product)
 }
 
-/// Differences of steps of 1e-6 of a cell leave 1e-8; an open pressure makes K unsymmetric.
+/// Differences with steps of 1e-6 of a cell are accurate to 1e-8; an open pressure makes K nonsymmetric.
 #[test]
 fn products_are_derivatives_of_the_forces() {
     for law in [Law::StableNeoHookean, Law::MooneyRivlin] {
@@ -133,7 +133,7 @@ fn products_with_lattices_are_derivatives_of_the_forces() {
     }
 }
 
-/// Solutions with their residual, and transposed ones by y·K⁻¹b = K⁻ᵀy·b.
+/// Checks the residual of solutions, and transposed solutions by y·K⁻¹b = K⁻ᵀy·b.
 fn check_solves(run: &Run, tangent: Tangent, method: &str) {
     let plan = LinearizationPlan::new(&run.model);
     let mut at = Linearization::new(&plan, &run.model, &run.state, &run.control, tangent).unwrap();
@@ -150,7 +150,7 @@ fn check_solves(run: &Run, tangent: Tangent, method: &str) {
         assert!(left < 1e-9, "{method}: {left}");
         let mut alone = b.clone();
         at.solve(&mut alone).unwrap();
-        // The condition of these systems times rounding.
+        // The condition number of these systems times rounding.
         assert!(distance(&alone, x) < 1e-9 * norm(x), "{method}");
     }
     let (y, b) = (&columns[0], &columns[1]);
@@ -182,7 +182,7 @@ fn systems_of_an_open_pressure_are_solved_and_so_are_their_transposes() {
     assert!(distance(&plain, &transposed) > 1e-3 * norm(&plain), "the pressure makes a difference");
 }
 
-/// A bar squeezed to half its length has negative curvature; its exact tangent is solved all the same.
+/// A bar squeezed to half its length has negative curvature; systems with its exact tangent still have solutions.
 #[test]
 fn indefinite_systems_are_solved() {
     let mut run = disturbed(muscle_bar(spec(Law::StableNeoHookean)), 0.0);
@@ -195,7 +195,7 @@ fn systems_of_lattices_and_cells_at_once_are_solved() {
     check_solves(&disturbed(lattice_and_tets(), 1e-4), Tangent::Exact, "V-cycles");
 }
 
-/// A body that nothing holds: its stiffness knows no rigid motion, and solutions have none.
+/// A body that nothing holds: its stiffness does not resist rigid motions, and solutions contain none.
 #[test]
 fn systems_of_free_bodies_have_solutions_without_rigid_motion() {
     let mut builder = ModelBuilder::new();
@@ -217,7 +217,7 @@ fn systems_of_free_bodies_have_solutions_without_rigid_motion() {
     assert!(shift.norm() < 1e-12 * norm(&b), "{shift:?}");
 }
 
-/// A solver and a plan know which model they were made for, however alike another is.
+/// A solver and a plan belong to one model, and detect another one, however similar.
 #[test]
 fn models_have_revisions() {
     let (first, second) = (muscle_bar(spec(Law::StableNeoHookean)), muscle_bar(spec(Law::StableNeoHookean)));
@@ -240,7 +240,7 @@ fn vectors_and_states_of_other_models_are_refused() {
     assert!(at.solve(&mut [Vec3::zero(); 3]).is_err());
 }
 
-/// ∂g/∂c by differences: of the forces where the unknowns stay, with what is prescribed in its new place.
+/// ∂g/∂c by differences of the forces at fixed unknowns, with prescribed unknowns at their new values.
 fn by_differences(run: &Run, channel: usize, h: f64) -> (Vec<Vec3>, Vec<Vec3>) {
     let model = &run.model;
     let plan = LinearizationPlan::new(model);
@@ -274,7 +274,8 @@ fn check_channels(run: &Run, h: f64, tolerance: f64) -> usize {
     moving
 }
 
-/// Every channel of a model with muscles, loads, pressures, pins and gravity. Differences of forces of 1 N by steps of 1e-6 leave 1e-9 of rounding.
+/// Every channel of a model with muscles, loads, pressures, pins and gravity. Differences of forces of 1 N with steps
+/// of 1e-6 leave rounding errors of 1e-9.
 #[test]
 fn derivatives_by_channels_are_those_of_the_forces() {
     let mut run = disturbed(muscle_bar(spec(Law::StableNeoHookean)), 1e-4);
@@ -284,12 +285,13 @@ fn derivatives_by_channels_are_those_of_the_forces() {
     run.set("bar.pin.left.rotation.y", 0.3);
     run.set("bar.pin.left.deformation.xy", 0.2);
     let moving = check_channels(&run, 1e-6, 1e-5);
-    // Gravity 3, stiffness 1, activations 2, pressure 1, load 3, pin 3 + 3 + 6: it lies in the plane x = 0, where three deformations do nothing.
+    // Gravity 3, stiffness 1, activations 2, pressure 1, load 3, pin 3 + 3 + 6: it lies in the plane x = 0, where three
+    // deformations have no effect.
     assert_eq!(moving, 22);
 }
 
-/// Springs, colliders of all shapes, rigid bodies: what has no closed form is differenced. Here the differences also change how fast colliders seem to meet flesh,
-/// which their restitution answers to.
+/// Springs, colliders of all shapes and rigid bodies: forces without a closed form use differences. Here the
+/// differences also change the speed at which colliders appear to meet flesh, which affects their restitution.
 #[test]
 fn derivatives_by_channels_of_springs_and_colliders_are_those_of_the_forces() {
     let mut run = Run::new(forces::model(), SolverParams::default());
@@ -316,11 +318,11 @@ fn derivatives_by_activations_of_lattices_are_those_of_the_forces() {
     builder.pin(pin(bar, "left", left, Vec3::zero()));
     let mut run = disturbed(builder.build().unwrap(), 3e-4);
     run.set("bar.activation.all", 0.5);
-    // Active tension is kept in f32: differences of steps of 1e-3 leave 1e-4.
+    // Active tension is stored in f32: differences with steps of 1e-3 are accurate to 1e-4.
     assert!(check_channels(&run, 1e-3, 1e-3) > 3);
 }
 
-/// Activation is kept between 0 and 1: at the ends there is a kink, beyond them nothing.
+/// Activation is clamped to 0 to 1: the ends have a kink, and beyond them the derivative is zero.
 #[test]
 fn kinks_of_activations_are_told() {
     let mut run = disturbed(muscle_bar(spec(Law::StableNeoHookean)), 1e-4);
@@ -336,7 +338,7 @@ fn kinks_of_activations_are_told() {
     }
 }
 
-/// Forces of one more model, whose material is a little stiffer, and of one that is softer.
+/// Compares with forces of a model with a slightly stiffer material, and of one with a softer material.
 fn check_parameters(make: impl Fn(MaterialSpec) -> Model, law: Law, tolerance: f64) {
     let with = |parameter: Parameter, s: f64| {
         use sinew_fem::material::ElasticModuli;
@@ -376,7 +378,7 @@ fn check_parameters(make: impl Fn(MaterialSpec) -> Model, law: Law, tolerance: f
     }
 }
 
-/// Differences by 1e-5 of a parameter leave 1e-9.
+/// Differences by 1e-5 of a parameter are accurate to 1e-9.
 #[test]
 fn derivatives_by_parameters_are_those_of_the_forces() {
     for law in [
@@ -400,7 +402,7 @@ fn derivatives_by_parameters_are_those_of_the_forces() {
     }
 }
 
-/// Lattices keep their parameters in f32, which differences of 1e-5 magnify.
+/// Lattices store their parameters in f32, and differences of 1e-5 magnify the rounding.
 #[test]
 fn derivatives_by_parameters_of_lattices_are_those_of_the_forces() {
     let make = |spec: MaterialSpec| {

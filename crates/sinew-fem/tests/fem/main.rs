@@ -1,4 +1,4 @@
-//! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, integrators, determinism.
+//! Tests through the public interface of the crate: forces, elastic blocks, solver, dynamics, integrators, determinism.
 
 mod contact;
 mod contact_pairs;

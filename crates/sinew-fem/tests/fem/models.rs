@@ -1,4 +1,4 @@
-//! Small models and random numbers that the tests share.
+//! Small models and random numbers shared by the tests.
 
 use sinew_fem::Solver as _;
 use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
@@ -8,7 +8,7 @@ use sinew_geometry::CellMesh;
 use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
 use sinew_math::Vec3;
 
-/// A linear congruence with fixed seed: reproducible noise in [−1, 1).
+/// A linear congruential generator with fixed seed: reproducible noise in [−1, 1).
 pub struct Noise(pub u64);
 
 impl Noise {
@@ -34,7 +34,7 @@ pub fn hexes(size: [f64; 3], cells: [usize; 3]) -> CellMesh {
     box_hexes(size.into(), cells).unwrap()
 }
 
-/// The mesh, moved.
+/// The mesh, translated.
 pub fn at(mesh: &CellMesh, offset: Vec3) -> CellMesh {
     mesh.mapped(|x| x + offset).unwrap().0
 }
@@ -67,7 +67,7 @@ pub fn nodes_where(mesh: &CellMesh, is_in: impl Fn(Vec3) -> bool) -> Vec<u32> {
     (0..mesh.node_count() as u32).filter(|&n| is_in(mesh.positions()[n as usize])).collect()
 }
 
-/// All axes of these nodes pinned, turning about `pivot`.
+/// Pins all axes of these nodes, with rotations about `pivot`.
 pub fn pin(body: usize, name: &str, nodes: Vec<u32>, pivot: Vec3) -> PinParams {
     PinParams { body, name: name.into(), nodes, axes: [true; 3], pivot, offsets: Vec::new() }
 }
@@ -94,7 +94,7 @@ impl Run {
         self.solver.step(&self.model, &mut self.state, &self.control, dt)
     }
 
-    /// Moves the unknowns and places the points.
+    /// Moves the unknowns and updates the points.
     pub fn disturb(&mut self, mut place: impl FnMut(usize, Vec3) -> Vec3) {
         for (unknown, x) in self.state.unknowns.vectors.iter_mut().enumerate() {
             let fixed = self.model.kinematics.fixed(unknown);

@@ -1,4 +1,5 @@
-//! Fibers that pull inside flesh: forces and tangents against differences of the energy, affinity in activation, speed, and the account of their work.
+//! Muscle fibers in flesh: forces and tangents against differences of the energy, linearity in activation, speed, and
+//! the balance of their work.
 
 use std::sync::atomic::AtomicU64;
 
@@ -26,7 +27,7 @@ fn group(measure: FiberStretch, has_velocity: bool) -> FiberGroup {
     FiberGroup { curves: FiberCurves { velocity, ..FiberCurves::default() }, measure, ..FiberGroup::default() }
 }
 
-/// Two muscles in a body of `mesh`, which leave the last cell without fibers.
+/// Two muscles in a body of `mesh`; the last cell has no fibers.
 fn model(mesh: CellMesh, material: MaterialSpec, volume: VolumeForm, group: &FiberGroup) -> Model {
     let cells = mesh.cell_count();
     let mut params = body("flesh", mesh, material);
@@ -92,7 +93,8 @@ fn moved(x: &[Vec3], dx: &[Vec3], step: f64) -> Vec<Vec3> {
     x.iter().zip(dx).map(|(&x, &d)| x + d * step).collect()
 }
 
-/// What active fibers, whose force depends on speed and so has no energy, do when points move along `dx`: Σ w (σ/λₒ) α f_a(l) f_v(v) dλ̄.
+/// Power of active fibers for a motion `dx` of the points: Σ w (σ/λₒ) α f_a(l) f_v(v) dλ̄. Their force depends on speed
+/// and so has no energy.
 fn power_of_fibers(model: &Model, [start, x]: [&[Vec3]; 2], dx: &[Vec3], rate: f64, activations: &[f64]) -> f64 {
     let mut power = 0.0;
     for block in &model.elastic {
@@ -120,12 +122,12 @@ fn power_of_fibers(model: &Model, [start, x]: [&[Vec3]; 2], dx: &[Vec3], rate: f
     power
 }
 
-/// Central differences of width 1e-6 of the size of cells, which err by some 1e-9; one cell at a time finds the same forces.
+/// Central differences with a step of 1e-6 of a cell have errors of about 1e-9; single cells give the same forces.
 #[test]
 fn forces_of_fibers_are_the_derivative_of_their_energy() {
     let mut noise = Noise(21);
     for (name, model, has_velocity) in models() {
-        // A step in which fibers change their length by some percent.
+        // A step in which fibers change their length by a few percent.
         let x = shaken(&model, &mut noise, 2e-3);
         let start: Vec<Vec3> = x.iter().map(|&x| x + noise.vector() * 3e-4).collect();
         let motion = has_velocity.then_some((start.as_slice(), 1.0 / 0.03));
@@ -141,7 +143,7 @@ fn forces_of_fibers_are_the_derivative_of_their_energy() {
             difference += power_of_fibers(&model, [start, &x], &dx, rate, actuation.activations);
         }
         let scale: f64 = force.iter().map(|g| g.norm()).sum();
-        // Rounding of energies of some joules.
+        // Rounding of energies of a few joules.
         assert!((slope - difference).abs() < 2e-5 * scale, "{name}: {slope} {difference} of {scale}");
 
         let mut by_cells = 0.0;
@@ -183,7 +185,7 @@ fn times(matrix: &[Vec<f64>], v: &[Vec3]) -> Vec<f64> {
 fn exact_tangents_are_the_derivative_of_forces_and_definite_ones_are_definite() {
     let mut noise = Noise(22);
     for (name, model, has_velocity) in models() {
-        // A step in which fibers change their length by some percent.
+        // A step in which fibers change their length by a few percent.
         let x = shaken(&model, &mut noise, 2e-3);
         let start: Vec<Vec3> = x.iter().map(|&x| x + noise.vector() * 3e-4).collect();
         let motion = has_velocity.then_some((start.as_slice(), 1.0 / 0.03));
@@ -208,7 +210,7 @@ fn exact_tangents_are_the_derivative_of_forces_and_definite_ones_are_definite() 
     }
 }
 
-/// SIF fact 17: forces at activation a are those at rest and a part proportional to a, to rounding.
+/// SIF fact 17: forces at activation a are those at rest plus a part proportional to a, up to rounding.
 #[test]
 fn forces_are_affine_in_activation() {
     let mut noise = Noise(23);
@@ -223,7 +225,8 @@ fn forces_are_affine_in_activation() {
     }
 }
 
-/// SIF-019: T = σ/λ₀ f(λ/λ₀) with λ₀ the stretch at which fibers are strongest. A bar whose fibers run along it is stretched by λ; its end feels A (T(a) − T(0)).
+/// SIF-019: T = σ/λ₀ f(λ/λ₀), where λ₀ is the stretch of maximum force. A bar with fibers along its axis is stretched
+/// by λ; the force on its end is A (T(a) − T(0)).
 #[test]
 fn tension_is_the_peak_stress_over_the_optimal_stretch_times_the_curve() {
     let (stress, optimal, stretch, size) = (3e5, 1.3, 1.17, [0.06, 0.02, 0.02]);
@@ -266,7 +269,7 @@ fn fibers_push_nothing_away() {
     }
 }
 
-/// A strip that is made active, then allowed to shorten: what its fibers do goes into the flesh and to the pins.
+/// A strip is activated, then allowed to shorten: the work of its fibers goes into the flesh and to the pins.
 #[test]
 fn work_of_fibers_is_what_is_stored_and_what_pins_receive() {
     let mesh = hexes([0.04, 0.01, 0.01], [8, 2, 2]);
@@ -296,7 +299,7 @@ fn work_of_fibers_is_what_is_stored_and_what_pins_receive() {
     let work = run.state.history.work;
     let stored = run.model.elastic_energy(&run.state.positions, &run.control);
     assert!(work.muscles > 0.1 && work.pins < -0.1, "{work:?}");
-    // 240 J/l of flesh at σ = 300 kPa over 20 %: the balance closes to a hundredth, an error of the trapezoids.
+    // 240 J/l of flesh at σ = 300 kPa over 20 %: the balance closes to one percent, the error of the trapezoidal rule.
     let error = (work.muscles + work.pins - stored).abs();
     assert!(error < 0.01 * work.muscles, "{} + {} − {stored} = {error}", work.muscles, work.pins);
 }
@@ -325,13 +328,14 @@ fn muscles_that_cannot_be_are_refused() {
         let message = result.unwrap_err();
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
     };
-    refused(build(Law::Linear, x, &|_| {}), &["belly", "linear", "takes no fibres", "mooney_rivlin"]);
+    refused(build(Law::Linear, x, &|_| {}), &["belly", "linear", "takes no fibers", "mooney_rivlin"]);
     refused(build(Law::MooneyRivlin, Vec3::zero(), &|_| {}), &["cell 0", "no direction"]);
     refused(build(Law::MooneyRivlin, x, &|group| group.optimal_stretch = 0.0), &["optimal stretch", "positive"]);
-    refused(build(Law::MooneyRivlin, x, &|group| group.max_velocity = f64::NAN), &["greatest speed", "positive"]);
+    refused(build(Law::MooneyRivlin, x, &|group| group.max_velocity = f64::NAN), &["shortening speed", "positive"]);
 }
 
-/// TER facts 7 and 8: a nearly incompressible bar pulls with 2 (l − l⁻²)(c₁₀ + c₀₁/l) less what its bulk modulus of 60 MPa gives, and small shears meet 160 kPa.
+/// TER facts 7 and 8: a nearly incompressible bar pulls with 2 (l − l⁻²)(c₁₀ + c₀₁/l), minus the effect of its bulk
+/// modulus of 60 MPa, and the modulus of small shears is 160 kPa.
 #[test]
 fn flesh_of_muscle_has_the_stresses_of_the_extract() {
     let flesh = MaterialSpec::mooney_rivlin(6e4, 2e4, 6e7);

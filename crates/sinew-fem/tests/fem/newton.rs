@@ -1,4 +1,4 @@
-//! Newton's method: how fast it converges, what it does from bad starts and with impossible commands.
+//! Newton's method: convergence, bad initial states and impossible commands.
 
 use sinew_fem::elastic::Actuation;
 use sinew_fem::force::AttachTarget;
@@ -12,7 +12,7 @@ use sinew_math::Vec3;
 
 use crate::models::{Noise, Run, at, body, hexes, nodes_where, pin, spec, tets};
 
-/// A beam along x under gravity, pinned at x = 0 ("left") and, if asked, at its other end ("right").
+/// A beam along x under gravity, pinned at x = 0 ("left") and, with `both_ends`, at its other end ("right").
 fn beam(material: MaterialSpec, cells: [usize; 3], both_ends: bool, gravity: f64) -> Model {
     let mesh = tets([0.4, 0.1, 0.1], cells);
     let mut builder = ModelBuilder::new();
@@ -78,7 +78,7 @@ fn a_failed_step_changes_nothing_and_names_the_cell() {
     for regime in [Regime::Quasistatic, Regime::ImplicitEuler] {
         let params = SolverParams { max_newton: 2, regime, ..quasistatic() };
         let mut run = Run::new(beam(spec(Law::NeoHookean), [4, 1, 1], false, 1.0), params);
-        // Two good steps, so that velocities, rates and reactions are not zero.
+        // Two valid steps, so that velocities, rates and reactions are not zero.
         run.solver = NewtonSolver::new(SolverParams { regime, ..quasistatic() });
         run.step(0.01).unwrap();
         run.set("gravity.y", -1.1);
@@ -87,7 +87,7 @@ fn a_failed_step_changes_nothing_and_names_the_cell() {
         let before = run.state.clone();
         run.set("gravity.y", -1e7);
         let error = run.step(0.01).unwrap_err();
-        let blame = error.blame().expect("somebody is to blame").clone();
+        let blame = error.blame().expect("the error names a node").clone();
         assert_eq!(run.state, before);
         assert!(run.state.positions.iter().zip(&before.positions).all(|(a, b)| a.x.to_bits() == b.x.to_bits()));
         assert_eq!(blame.body, "beam");
@@ -96,7 +96,7 @@ fn a_failed_step_changes_nothing_and_names_the_cell() {
         assert_eq!(blame.rest_position, body.mesh.positions()[blame.node].to_array());
         let text = error.to_string();
         assert!(text.contains("beam") && text.contains("node") && text.contains("cell"), "{text}");
-        // The solver is none the worse for it.
+        // The solver still works after the error.
         run.solver = NewtonSolver::new(SolverParams { regime, ..quasistatic() });
         run.set("gravity.y", -1.2);
         run.step(0.01).unwrap();
@@ -119,7 +119,7 @@ fn a_failed_frame_leaves_the_simulation_at_the_last_frame() {
     assert_eq!(simulation.time(), 2.0);
 }
 
-/// What is too much for one step within the iterations allowed is reached by shorter ones, and the end is the same.
+/// A motion too large for one step within the iteration limit succeeds in shorter steps, with the same result.
 #[test]
 fn halving_rescues_a_step_that_is_too_large() {
     let model = || beam(spec(Law::NeoHookean), [6, 1, 1], false, 0.0);
@@ -137,7 +137,8 @@ fn halving_rescues_a_step_that_is_too_large() {
     }
 }
 
-/// Weight has no equilibrium on a free body and is left out of account: a pulled block takes the shape of uniaxial tension where it is, and a squashed one springs back.
+/// Weight has no equilibrium on a free body and has no effect: a pulled block takes the shape of uniaxial tension in
+/// place, and a squashed one springs back.
 #[test]
 fn a_body_that_nothing_holds_keeps_its_place_and_finds_its_shape() {
     for linear in [LinearSolver::Cholesky, LinearSolver::Cg] {
@@ -155,9 +156,9 @@ fn a_body_that_nothing_holds_keeps_its_place_and_finds_its_shape() {
             };
             let before = center(&run);
             run.step(1.0).unwrap_or_else(|error| panic!("{law:?}, {linear:?}: {error}"));
-            assert!((center(&run) - before).norm() < 1e-9, "the centre stays");
+            assert!((center(&run) - before).norm() < 1e-9, "the center stays");
             let after = &run.state.positions;
-            // The rest shape, up to a rigid motion: all distances are those at rest.
+            // The rest shape, up to a rigid motion: all distances equal those at rest.
             for (i, j) in [(0, 10), (3, 40), (7, 63), (20, 21), (0, 63)] {
                 let error = after[i].distance(after[j]) - rest[i].distance(rest[j]);
                 assert!(error.abs() < 1e-6, "{law:?}, {linear:?}: {error:e}");
@@ -166,7 +167,7 @@ fn a_body_that_nothing_holds_keeps_its_place_and_finds_its_shape() {
     }
 }
 
-/// A beam whose free nodes are anywhere comes back to the shape its pin asks for, wherever that is and however it is turned.
+/// A beam with scrambled free nodes returns to the shape that its pin determines, at any position and rotation.
 #[test]
 fn untangling_starts_from_what_the_pins_say() {
     let turn = Vec3::new(0.4, -0.9, 1.7);
@@ -191,7 +192,7 @@ fn untangling_starts_from_what_the_pins_say() {
     }
 }
 
-/// Without pins that hold a node there is nothing to start from, and the plain iteration runs.
+/// Without pins that hold a node there is no harmonic guess, and the plain iteration runs.
 #[test]
 fn untangling_without_pins_changes_nothing() {
     let run = |untangle| {
@@ -205,11 +206,11 @@ fn untangling_without_pins_changes_nothing() {
     assert_eq!(run(true), run(false));
 }
 
-/// Weight that is there from the start has no smaller values in time; increments of the load find the way, and end where a ramp ends.
+/// A weight that acts from the start has no smaller values in time; increments of the load reach the result of a ramp.
 #[test]
 fn loads_that_are_too_large_are_cut_into_increments() {
     let model = || beam(spec(Law::NeoHookean), [12, 3, 3], false, 30.0);
-    // So few iterations that the whole load at once is out of reach.
+    // Too few iterations for the whole load at once.
     let params = SolverParams { max_newton: 4, tolerance: 1e-8, ..quasistatic() };
     assert!(Run::new(model(), params).step(1.0).is_err());
     let mut cut = simulation(model(), params, Ramp(Vec::new()), 8);
@@ -223,7 +224,7 @@ fn loads_that_are_too_large_are_cut_into_increments() {
     }
 }
 
-/// Held at one node or along one edge, a body is a pendulum: wherever it starts, it ends with its center below what holds it.
+/// A body held at one node or along one edge is a pendulum: from any start, it ends with its center below its support.
 #[test]
 fn a_body_held_at_one_node_or_edge_turns_until_it_hangs() {
     for linear in [LinearSolver::Cholesky, LinearSolver::Cg] {
@@ -231,7 +232,7 @@ fn a_body_held_at_one_node_or_edge_turns_until_it_hangs() {
             let mesh = tets([0.2, 0.2, 0.2], [2, 2, 2]);
             let edge = nodes_where(&mesh, |x| x.x == 0.0 && x.y == 0.0);
             let mut builder = ModelBuilder::new();
-            // Upwards: it starts nearly upside down.
+            // Upward: it starts nearly upside down.
             builder.gravity(Vec3::new(0.3, 1.0, 0.1));
             let index = builder.add_body(body("flesh", mesh, spec(Law::StableNeoHookean)));
             builder.pin(pin(index, "held", edge[..held].to_vec(), Vec3::zero()));
@@ -246,7 +247,7 @@ fn a_body_held_at_one_node_or_edge_turns_until_it_hangs() {
     }
 }
 
-/// The same pulled up straight: the start is a balance on a tip.
+/// The same pulled straight up: the start is an unstable equilibrium.
 #[test]
 fn a_body_held_at_one_node_does_not_run_away() {
     for linear in [LinearSolver::Cholesky, LinearSolver::Cg] {
@@ -282,7 +283,7 @@ fn commands_that_are_no_numbers_are_refused() {
     assert!(simulation.command(&hold(f64::INFINITY)).is_err());
     simulation.step_frame().unwrap();
     let gravity = simulation.control().table().find("gravity.y").unwrap();
-    assert_eq!(simulation.control().get(gravity), -2.0, "a refused command releases nothing");
+    assert_eq!(simulation.control().get(gravity), -2.0, "an invalid command releases nothing");
     assert!(simulation.command(&Command::ReleaseChannel { channel: "gravitas".into() }).is_err());
 }
 
@@ -303,7 +304,7 @@ fn a_checkpoint_goes_on_at_its_own_time() {
     assert_eq!(first.state(), second.state());
 }
 
-/// Squashed to half, and noise of 0.9 and 3 cells: the stable law converges from all of them, and needs projections on the way.
+/// Squashed to half, and noise of 0.9 and 3 cells: the stable law converges from all of them, and needs projections.
 #[test]
 fn stable_flesh_recovers_from_bad_starts() {
     let cell = 0.05;
@@ -337,8 +338,8 @@ fn stable_flesh_finds_its_equilibrium_from_a_squashed_start() {
     }
 }
 
-/// Laws with ln J, extended to inverted cells, find the balance that a start from rest finds, from a body that is squashed, flat or turned
-/// inside out.
+/// Laws with ln J, extended to inverted cells, find the same equilibrium from a squashed, flat or inverted body as from
+/// rest.
 #[test]
 fn extended_flesh_comes_back_from_inside_out() {
     for law in Law::ALL.into_iter().filter(|law| law.is_extended()) {
@@ -353,7 +354,7 @@ fn extended_flesh_comes_back_from_inside_out() {
         ];
         for (name, scale) in starts {
             let mut noise = Noise(7);
-            // From a line no side is nearer than the other: without the guide it may keep a twist.
+            // From a line both sides are equally near: without the harmonic guess it may keep a twist.
             let mut run = Run::new(model(), SolverParams { untangle: name == "a line", ..quasistatic() });
             run.disturb(|_, x| Vec3::new(x.x * scale[0], x.y * scale[1], x.z * scale[2]) + noise.vector() * 1e-4);
             let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?} {name}: {error}"));
@@ -364,7 +365,7 @@ fn extended_flesh_comes_back_from_inside_out() {
     }
 }
 
-/// The constant extension has no energy to go by: work and residual decide, and the block comes back all the same.
+/// The constant extension has no energy: work and residual decide, and the block still recovers.
 #[test]
 fn clamped_stress_is_judged_by_the_residual() {
     let inversion = Inversion { extension: Extension::Constant, ..Inversion::default() };
@@ -398,8 +399,8 @@ fn negative_curvature_is_projected() {
     assert!(energy < compressed, "{energy} {compressed}");
 }
 
-/// Half a turn in one frame: the straight path of the pins crushes the section and says nothing of the sense, so the frame is cut, and ends where many
-/// small frames end.
+/// Half a turn in one frame: the straight path of the pins crushes the section and leaves the sense of rotation open.
+/// So the frame is cut, and ends where many small frames end.
 #[test]
 fn a_half_turn_in_one_frame_succeeds() {
     for law in [Law::NeoHookean, Law::StableNeoHookean] {
@@ -420,7 +421,8 @@ fn a_half_turn_in_one_frame_succeeds() {
     }
 }
 
-/// Rotation vectors of π − ε and ε − π about one axis are nearly the same rotation: a track that changes from one to the other makes no turn.
+/// Rotation vectors of π − ε and ε − π about one axis are nearly the same rotation: a track that changes from one to
+/// the other causes no rotation.
 #[test]
 fn rotation_vectors_that_wrap_around_are_not_followed() {
     struct Jump;
@@ -441,8 +443,8 @@ fn rotation_vectors_that_wrap_around_are_not_followed() {
     assert!((energies[6] / energies[5] - 1.0).abs() < 0.05, "{energies:?}");
 }
 
-/// The definite tangent of a column that buckles is far stiffer than the column. Its steps are stretched, so that even where nothing else is allowed the
-/// end is reached in tens of iterations and not in hundreds.
+/// The definite tangent of a buckling column is far stiffer than the column. Its steps are stretched, so that it alone
+/// reaches the end in tens of iterations instead of hundreds.
 #[test]
 fn steps_that_creep_are_stretched() {
     let mut noise = Noise(6);
@@ -451,15 +453,15 @@ fn steps_that_creep_are_stretched() {
     run.disturb(|_, x| Vec3::new(0.66 * x.x, x.y, x.z) + noise.vector() * 1e-3);
     run.set("beam.pin.right.translation.x", -0.136);
     let report = run.step(1.0).unwrap();
-    // 47; without stretching 100 do not suffice.
+    // 47; without stretching, 100 do not suffice.
     assert!(report.newton_iterations <= 60, "{report:?}");
 }
 
-/// Frames of flesh that goes wild end in an error, not in hours of iterations.
+/// Frames of diverging flesh end in an error, not in hours of iterations.
 #[test]
 fn a_frame_is_given_up_when_its_steps_are_all_hard() {
     let mut noise = Noise(3);
-    // So few iterations that even the patience with a scramble is not enough, and so many halvings that they would go on for long.
+    // Too few iterations even for a scrambled body, and so many halvings that they would take long.
     let params = SolverParams { max_newton: 2, tolerance: 1e-12, ..quasistatic() };
     let model = || beam(spec(Law::StableNeoHookean), [12, 3, 3], true, 1.0);
     let mut scrambled = Run::new(model(), params);
@@ -487,7 +489,8 @@ fn large_translations_and_stretches_succeed_in_one_step() {
     }
 }
 
-/// Conjugate gradients in f32 inside Newton reach what a factor in f64 reaches, also on slender bodies of huge condition number.
+/// Conjugate gradients in f32 inside Newton reach the result of a factor in f64, also on slender bodies of huge
+/// condition number.
 #[test]
 fn conjugate_gradients_reach_tight_tolerances() {
     let solvers = [LinearSolver::Cg, LinearSolver::VCycle, LinearSolver::RestFactor];
@@ -531,7 +534,7 @@ fn huge_and_tiny_stiffnesses_behave_alike() {
     }
 }
 
-/// A load that stays: the reference residual is then rounding itself, and steps must end at once instead of chasing it.
+/// A constant load: the reference residual is then rounding itself, and steps must end at once.
 #[test]
 fn holding_still_costs_nothing_and_never_fails() {
     for linear in [LinearSolver::Cholesky, LinearSolver::Cg] {

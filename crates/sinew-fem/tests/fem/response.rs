@@ -1,4 +1,4 @@
-//! Materials asked for ψ, P and δP at given deformation gradients.
+//! Evaluates ψ, P and δP of materials at given deformation gradients.
 
 #![allow(non_snake_case)]
 
@@ -18,7 +18,7 @@ fn deformations() -> Vec<Mat3> {
         .collect()
 }
 
-/// Every law, without muscle and with.
+/// Every law, without and with muscle.
 fn materials() -> Vec<(Response, bool)> {
     let plain = Law::ALL.iter().map(|&law| (Response::new(MaterialSpec::with_young(law, 30e3, 0.4)), false));
     let active = Law::ALL.iter().filter(|law| law.takes_fibers()).map(|&law| {
@@ -76,7 +76,7 @@ fn lists_may_have_one_entry_or_one_per_point() {
     };
     assert_eq!(answer(&[x], &[0.5]), answer(&[x; 13], &[0.5; 13]));
     assert_ne!(answer(&[x], &[0.5]), answer(&[x], &[]));
-    assert!(matches!(answer(&[x; 3], &[]), Err(ResponseError::Count { what: "fibre directions", .. })));
+    assert!(matches!(answer(&[x; 3], &[]), Err(ResponseError::Count { what: "fiber directions", .. })));
     assert!(matches!(answer(&[], &[]), Err(ResponseError::NoDirection { .. })));
     assert!(matches!(answer(&[x], &[1.5]), Err(ResponseError::Activation { index: 0, .. })));
     assert!(matches!(answer(&[x * 2.0], &[]), Err(ResponseError::Direction { index: 0, .. })));

@@ -1,4 +1,4 @@
-//! Force generators and tendons between points of flesh: what they exert, what they store, what they do [Chen92].
+//! Force generators and tendons between points of flesh: forces, stored energy and work \[Chen92\].
 
 use sinew_fem::force::strand::StrandScaling;
 use sinew_fem::force::{AttachTarget, FleshPlace, Slack, Strand, StrandParams, TendonParams, TendonStrand};
@@ -16,7 +16,7 @@ use sinew_muscle::{Curve, FiberCurves};
 use crate::forces::check;
 use crate::models::{Noise, Run, at, body, hexes, nodes_where, spec, tets};
 
-/// Isometric force of the frog's gastrocnemius [N].
+/// Isometric force of the frog's gastrocnemius \[N\].
 const FROG: f64 = 2.77;
 
 fn strand(body: usize, columns: Vec<Vec<FleshPlace>>) -> StrandParams {
@@ -47,7 +47,8 @@ fn tendon(body: usize, name: &str, ends: Vec<(FleshPlace, Vec3)>) -> TendonParam
 
 const LENGTH: f64 = 0.06;
 
-/// A bar of eight cubes along x with generators on its long edges: four columns of eight, as in the frog muscle (CHE-49). `more` sees the columns.
+/// A bar of eight cubes along x with generators on its long edges: four columns of eight, as in the frog muscle
+/// (CHE-49). `more` receives the columns.
 fn bar(change: impl Fn(&mut StrandParams), more: impl Fn(&mut ModelBuilder, &[Vec<FleshPlace>])) -> Model {
     let mesh = hexes([LENGTH, LENGTH / 8.0, LENGTH / 8.0], [8, 1, 1]);
     let mut columns = Vec::new();
@@ -66,7 +67,7 @@ fn bar(change: impl Fn(&mut StrandParams), more: impl Fn(&mut ModelBuilder, &[Ve
     builder.build().unwrap()
 }
 
-/// Tendons of 1 cm that go straight on from both ends of the bar.
+/// Tendons of 1 cm that extend both ends of the bar.
 fn hang(builder: &mut ModelBuilder, columns: &[Vec<FleshPlace>]) {
     let edge = LENGTH / 8.0;
     let places = [(0.0, 0.0), (edge, 0.0), (edge, edge), (0.0, edge)];
@@ -76,7 +77,8 @@ fn hang(builder: &mut ModelBuilder, columns: &[Vec<FleshPlace>]) {
     }
 }
 
-/// A force generator on a random set of embedded places, tendons to the world, a rigid body and other flesh, on bodies of 1 m.
+/// A force generator on a random set of embedded positions, tendons to the world, a rigid body and other flesh, on
+/// bodies of 1 m.
 fn tangle(scaling: StrandScaling, curves: FiberCurves) -> Model {
     let mesh = tets([1.0, 1.0, 1.0], [2, 1, 1]);
     let mut noise = Noise(11);
@@ -123,7 +125,7 @@ fn tangle(scaling: StrandScaling, curves: FiberCurves) -> Model {
     builder.build().unwrap()
 }
 
-/// The forces of a model at places near its start, one step of length `dt` away.
+/// The forces of a model at positions near its start, one step of length `dt` away.
 fn for_tangles(dt: f64, mut visit: impl FnMut(&Model, &[Vec3], &StepContext<'_>)) {
     let without = FiberCurves { velocity: None, ..FiberCurves::chen() };
     for curves in [FiberCurves::chen(), without, FiberCurves::default()] {
@@ -144,7 +146,7 @@ fn for_tangles(dt: f64, mut visit: impl FnMut(&Model, &[Vec3], &StepContext<'_>)
     }
 }
 
-/// Gradient of the potential, tangent of the gradient, symmetric and definite: what every force passes.
+/// The checks of all forces: gradient of the potential, tangent of the gradient, symmetric and definite.
 #[test]
 fn strands_and_tendons_are_consistent() {
     for_tangles(0.1, |model, x, ctx| {
@@ -174,7 +176,8 @@ fn generators_exert_no_force_and_no_torque_on_the_whole() {
     });
 }
 
-/// Straight columns of equal stretch: only their ends feel something (fact 14), the author's 17316 dyn or the measured 2.77e5 dyn (fact 15).
+/// Straight columns of equal stretch: only their ends feel a force (fact 14), the author's 17316 dyn or the measured
+/// 2.77e5 dyn (fact 15).
 #[test]
 fn ends_of_straight_columns_feel_the_force_of_the_muscle() {
     for (scaling, expected) in [(StrandScaling::Author, 0.17316), (StrandScaling::Physical, FROG)] {
@@ -202,8 +205,8 @@ fn ends_of_straight_columns_feel_the_force_of_the_muscle() {
     }
 }
 
-/// A muscle between two tendons at fixed anchors: both pull alike, with what the muscle has at its length less what the flesh resists; a clamp that comes
-/// nearer lets the tendons go slack, and shortening takes the force away.
+/// A muscle between two tendons at fixed anchors. Both pull with equal force: that of the muscle at its length, minus
+/// the resistance of the flesh. A clamp that comes nearer lets the tendons go slack, and shortening reduces the force.
 #[test]
 fn an_isometric_muscle_pulls_at_both_tendons() {
     let mut run = Run::new(bar(|_| {}, hang), SolverParams::default());
@@ -216,7 +219,8 @@ fn an_isometric_muscle_pulls_at_both_tendons() {
     run.step(0.1).unwrap();
     let (left, right) = (force(&run, 0), force(&run, 1));
     assert!((left + right).norm() < 1e-5 * FROG && left.x < 0.0, "{left:?} {right:?}");
-    // Tendons give way by 3.3 % of 1 cm each: the muscle shortens by 1.1 %, and the flesh of 10 kPa · 0.56 cm² takes 6 mN.
+    // Tendons stretch by 3.3 % of 1 cm each: the muscle shortens by 1.1 %, and the flesh of 10 kPa · 0.56 cm² takes 6
+    // mN.
     assert!((right.x / FROG - 0.995).abs() < 5e-3, "{right:?}");
     let at_length = right.x;
     run.set("bar.tendon.right.x", -0.012);
@@ -228,7 +232,8 @@ fn an_isometric_muscle_pulls_at_both_tendons() {
     assert!(force(&run, 1).norm() < 1e-6, "slack");
 }
 
-/// What a muscle does is what the flesh has afterwards: energy = work, by a scheme that loses none. Activation stores nothing by itself.
+/// The work of a muscle equals the energy of the flesh afterwards, in a scheme without dissipation. Activation itself
+/// stores nothing.
 #[test]
 fn work_of_generators_becomes_energy() {
     let soft = |params: &mut StrandParams| {
@@ -251,7 +256,7 @@ fn work_of_generators_becomes_energy() {
     assert_eq!(run.state.history.activations, [1.0]);
 }
 
-/// Stretched and relaxed, generators are springs: what they store shows as energy of other things than cells.
+/// Stretched and relaxed, generators are springs: the report lists their energy under `other`.
 #[test]
 fn passive_generators_store_energy() {
     let model = bar(|_| {}, |_, _| {});
@@ -263,7 +268,7 @@ fn passive_generators_store_energy() {
     assert!((other / expected - 1.0).abs() < 1e-9, "{other} J instead of {expected} J");
 }
 
-/// Force that depends on speed resists motion: a muscle let go shortens more slowly the slower it may be.
+/// Force that depends on speed resists motion: a released muscle shortens more slowly with a lower maximum speed.
 #[test]
 fn speed_limits_shortening() {
     let shortened = |velocity: Option<f64>| {
@@ -285,7 +290,7 @@ fn speed_limits_shortening() {
         LENGTH - (x().fold(0.0, f64::max) - x().fold(LENGTH, f64::min))
     };
     let [slow, fast, free] = [Some(1.0), Some(10.0), None].map(shortened);
-    // In 20 ms at one length per second at most 2 % of the length.
+    // At most 2 % of the length in 20 ms, at one length per second.
     assert!(slow > 0.0 && slow < 0.02 * LENGTH, "{slow} m");
     assert!(slow < fast && fast < free, "{slow} m, {fast} m, {free} m");
 }

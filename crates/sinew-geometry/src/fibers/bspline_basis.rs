@@ -1,7 +1,9 @@
-//! B-spline functions of one variable over clamped uniform knots on [0, 1].
+//! B-spline functions of one variable over clamped uniform knots on \[0, 1\].
 //!
-//! $$B_{i,0}(t) = 1 \text{ on } [t_i, t_{i+1}), \qquad
-//! B_{i,p}(t) = \frac{t - t_i}{t_{i+p} - t_i} B_{i,p-1}(t) + \frac{t_{i+p+1} - t}{t_{i+p+1} - t_{i+1}} B_{i+1,p-1}(t)$$
+//! ```math
+//! B_{i,0}(t) = 1 \text{ on } [t_i, t_{i+1}), \qquad
+//!    B_{i,p}(t) = \frac{t - t_i}{t_{i+p} - t_i} B_{i,p-1}(t) + \frac{t_{i+p+1} - t}{t_{i+p+1} - t_{i+1}} B_{i+1,p-1}(t)
+//! ```
 //!
 //! Reference: \[Piegl97\], chapter 2.
 
@@ -49,7 +51,7 @@ impl Basis {
         (0..self.count).map(mean).collect()
     }
 
-    /// Values and derivatives at t ∈ [0, 1].
+    /// Values and derivatives at t ∈ \[0, 1\].
     pub fn at(&self, t: f64) -> LocalBasis {
         let p = self.degree;
         let spans = self.span_count();

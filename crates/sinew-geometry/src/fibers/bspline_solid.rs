@@ -1,8 +1,10 @@
 //! Solids shaped by control points, whose parameter lines are the fibers of a muscle.
 //!
-//! $$F(u, v, w) = \sum_{ijk} B_i(u)\, B_j(v)\, B_k(w)\, q_{ijk}, \qquad
-//! f(x) = \frac{\partial F / \partial m}{|\partial F / \partial m|}
-//! \text{ at } F^{-1}(x)$$
+//! ```math
+//! F(u, v, w) = \sum_{ijk} B_i(u)\, B_j(v)\, B_k(w)\, q_{ijk}, \qquad
+//!    f(x) = \frac{\partial F / \partial m}{|\partial F / \partial m|}
+//!    \text{ at } F^{-1}(x)
+//! ```
 //!
 //! with m the parameter along the fibers \[Teran05\], section 3.4; \[Sifakis07\], section 2.3.4. Neither states degree
 //! and knots; cubic over clamped uniform knots is usual. This F is not the deformation gradient.
@@ -95,7 +97,7 @@ pub enum BsplineError {
 /// Location of a point in a solid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolidPlace {
-    /// (u, v, w) ∈ [0, 1]³ of the point, or of the closest point found in the solid.
+    /// (u, v, w) ∈ \[0, 1\]³ of the point, or of the closest point found in the solid.
     pub parameters: Vec3,
     /// Distance of the point from there \[m\].
     pub distance: f64,
@@ -195,13 +197,13 @@ impl BsplineSolid {
         self.fiber_axis
     }
 
-    /// F(u, v, w); parameters are clamped to [0, 1].
+    /// F(u, v, w); parameters are clamped to \[0, 1\].
     pub fn evaluate(&self, parameters: Vec3) -> Vec3 {
         let [a, b, c] = self.local(parameters);
         self.sum([&a, &b, &c], [&a.values, &b.values, &c.values])
     }
 
-    /// ∂F/∂u, ∂F/∂v, ∂F/∂w; parameters are clamped to [0, 1].
+    /// ∂F/∂u, ∂F/∂v, ∂F/∂w; parameters are clamped to \[0, 1\].
     pub fn derivatives(&self, parameters: Vec3) -> [Vec3; 3] {
         let [a, b, c] = self.local(parameters);
         let of = |weights| self.sum([&a, &b, &c], weights);

@@ -1,7 +1,9 @@
 //! Fibers as the flow from origin to insertion: the gradient of a harmonic potential.
 //!
-//! $$\nabla^2 \varphi = 0, \qquad \varphi = 0 \text{ on the origin}, \quad \varphi = 1 \text{ on the insertion}, \quad
-//! \frac{\partial \varphi}{\partial n} = 0 \text{ elsewhere}; \qquad f = \nabla \varphi / |\nabla \varphi|$$
+//! ```math
+//! \nabla^2 \varphi = 0, \qquad \varphi = 0 \text{ on the origin}, \quad \varphi = 1 \text{ on the insertion}, \quad
+//!    \frac{\partial \varphi}{\partial n} = 0 \text{ elsewhere}; \qquad f = \nabla \varphi / |\nabla \varphi|
+//! ```
 //!
 //! Nothing flows through the sides, so fibers follow them and spread as evenly as possible in between. \[Choi13\]
 //! compares such fibers with dissected and imaged muscles.

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn body_centred_tets_are_positive_and_equal() {
+    fn body_centered_tets_are_positive_and_equal() {
         for tet in bcc_tets() {
             let [a, b, c, d] = tet.map(|corner| Vec3::from(corner.map(|h| 0.5 * h as f64)));
             assert!((crate::mesh::tet_volume(a, b, c, d) - 1.0 / 12.0).abs() < 1e-15);

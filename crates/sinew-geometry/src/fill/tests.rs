@@ -126,7 +126,7 @@ fn check_like_a_box(filled: &Filled) {
 }
 
 #[test]
-fn cavity_stays_empty_and_parts_are_labelled() {
+fn cavity_stays_empty_and_parts_are_labeled() {
     let shell = joined(&icosphere(1.0, 8).unwrap(), &icosphere(0.6, 6).unwrap().flipped());
     let filled = fill_surface(&shell, 0.1, &FillOptions::default()).unwrap();
     check_covers(&shell, &filled, 0.1);

@@ -92,7 +92,7 @@ pub(super) fn patches(surface: &TriMesh, triangles: &[u32], bounds: &Aabb, touch
     (0..triangles.len() as u32).map(|local| find_root(&mut parent, local)).collect()
 }
 
-/// The part of a segment in a box as parameters in [0, 1]; `None` when it misses the box.
+/// The part of a segment in a box as parameters in \[0, 1\]; `None` when it misses the box.
 fn clipped_segment(a: Vec3, b: Vec3, bounds: &Aabb) -> Option<(f64, f64)> {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     for axis in 0..3 {

@@ -228,8 +228,8 @@ fn check_fingers(lattice: &HexLattice, is_finger: impl Fn(Vec3) -> bool, is_firs
         }
         labels = coarse_labels.iter().map(|all| all[0].filter(|_| all.iter().all(|l| *l == all[0]))).collect();
         // Where the fingers meet the palm, they share the palm.
-        let labelled = coarse.cells.iter().zip(&labels);
-        let palm: HashSet<u32> = labelled.filter(|(_, l)| l.is_none()).flat_map(|(cell, _)| cell.nodes).collect();
+        let labeled = coarse.cells.iter().zip(&labels);
+        let palm: HashSet<u32> = labeled.filter(|(_, l)| l.is_none()).flat_map(|(cell, _)| cell.nodes).collect();
         for a in 0..coarse.cells.len() {
             for b in (0..a).filter(|b| labels[a].is_some() && labels[*b].is_some() && labels[a] != labels[*b]) {
                 let is_shared = |node: &&u32| coarse.cells[b].nodes.contains(node) && !palm.contains(node);

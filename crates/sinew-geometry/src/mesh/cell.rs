@@ -5,7 +5,7 @@ use sinew_math::Vec3;
 /// Shape and node order of a cell; both follow VTK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CellKind {
-    /// Tetrahedron: det[x₁−x₀, x₂−x₀, x₃−x₀] > 0.
+    /// Tetrahedron: det\[x₁−x₀, x₂−x₀, x₃−x₀\] > 0.
     Tet4,
     /// Quadratic tetrahedron: corners 0–3 as in [`CellKind::Tet4`], then the midpoints of the edges 01, 12, 20, 03,
     /// 13, 23.
@@ -147,13 +147,13 @@ impl CellKind {
     }
 }
 
-/// Signed volume det[b−a, c−a, d−a] / 6 \[m³\] of a tetrahedron.
+/// Signed volume det\[b−a, c−a, d−a\] / 6 \[m³\] of a tetrahedron.
 #[inline]
 pub fn tet_volume(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     (b - a).dot((c - a).cross(d - a)) / 6.0
 }
 
-/// det ∂x/∂ξ of the trilinear map at the local point ξ ∈ [−1, 1]³.
+/// det ∂x/∂ξ of the trilinear map at the local point ξ ∈ \[−1, 1\]³.
 fn hex_jacobian(corners: &[Vec3], xi: Vec3) -> f64 {
     let columns = hex_gradient(corners, xi);
     columns[0].dot(columns[1].cross(columns[2]))

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_intersect_only_when_folded() {
+    fn neighbors_intersect_only_when_folded() {
         let points = |last: [f64; 3]| {
             [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], last].iter().map(|p| Vec3::from(*p)).collect()
         };

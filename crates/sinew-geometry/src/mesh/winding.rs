@@ -1,6 +1,8 @@
 //! Winding numbers: how often a surface wraps around a point.
 //!
-//! $$w(p) = \frac{1}{4\pi} \sum_t \Omega_t(p)$$
+//! ```math
+//! w(p) = \frac{1}{4\pi} \sum_t \Omega_t(p)
+//! ```
 //!
 //! with the solid angle Ω of each triangle \[VanOosterom83\]. One inside a closed surface, zero outside, and in between
 //! near holes, which makes ½ a robust threshold \[Jacobson13\]. Distant groups of triangles act like a dipole at their

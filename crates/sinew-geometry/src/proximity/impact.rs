@@ -2,7 +2,9 @@
 //!
 //! At time t let n be the unit vector between the closest points. For every unit vector n the distance is at least
 //!
-//! $$d(t + \tau) \ge \min_{i, j}\; n \cdot (x_i - y_j) + \tau\, n \cdot (\dot x_i - \dot y_j),$$
+//! ```math
+//! d(t + \tau) \ge \min_{i, j}\; n \cdot (x_i - y_j) + \tau\, n \cdot (\dot x_i - \dot y_j),
+//! ```
 //!
 //! over the vertices xᵢ of the first primitive and yⱼ of the second, which move on straight lines. The step τ ends
 //! where the first of these lines reaches the distance to keep. No cubic root is computed, so rounding cannot miss a
@@ -33,7 +35,7 @@ const STOP_ABOVE: f64 = 1e-3;
 /// point comes near.
 const MAX_STEPS: usize = 10_000;
 
-/// The largest fraction t in [0, 1] of the straight motion `end − start` of the four vertices for which the primitives
+/// The largest fraction t in \[0, 1\] of the straight motion `end − start` of the four vertices for which the primitives
 /// provably keep at least `keep` (e.g. 0.1) of their initial distance throughout; 1 if the whole motion is free.
 ///
 /// Stops within about a thousandth of the initial distance from the distance to keep. Zero if the primitives touch at

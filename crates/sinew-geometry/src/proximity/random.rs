@@ -22,7 +22,7 @@ impl Random {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A point of the cube [−1, 1]³.
+    /// A point of the cube \[−1, 1\]³.
     pub fn point(&mut self) -> Vec3 {
         Vec3::new(self.unit(), self.unit(), self.unit()) * 2.0 - Vec3::splat(1.0)
     }

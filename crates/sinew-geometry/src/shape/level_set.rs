@@ -2,8 +2,10 @@
 //!
 //! Each grid node stores the exact distance φᵢ to the surface and its gradient gᵢ. In between, the tangent planes of
 //! the nodes are blended,
-//! $$\varphi(p) = \sum_i W_i(p)\,\bigl(\varphi_i + g_i\cdot(p - x_i)\bigr), \qquad
-//! W_i = \prod_a w(1 - |p_a - x_{i,a}|/h), \quad w(t) = 3t^2 - 2t^3,$$
+//! ```math
+//! \varphi(p) = \sum_i W_i(p)\,\bigl(\varphi_i + g_i\cdot(p - x_i)\bigr), \qquad
+//!    W_i = \prod_a w(1 - |p_a - x_{i,a}|/h), \quad w(t) = 3t^2 - 2t^3,
+//! ```
 //! over the corners of a cell. That is exact for planes and differentiable everywhere in the grid, so a penalty on φ
 //! has a continuous force. The error is at most ⅜ h² over the radius of curvature (a corner is half a diagonal away).
 //! Cells are grouped in bricks; only bricks near the surface have their own nodes, all others share a grid as coarse as
@@ -219,7 +221,7 @@ fn measure(count: usize, node: impl Fn(usize) -> Node + Sync) -> Vec<Node> {
     nodes
 }
 
-/// Blends the planes at the corners of a cell with edge `h`; t in [0, 1]³ is the local point, and `first` the first
+/// Blends the planes at the corners of a cell with edge `h`; t in \[0, 1\]³ is the local point, and `first` the first
 /// corner.
 fn blend(t: Vec3, h: f64, first: [usize; 3], node: impl Fn([usize; 3]) -> Node) -> Sample {
     let weight = |t: f64| (t * t * (3.0 - 2.0 * t), 6.0 * t * (1.0 - t), 6.0 - 12.0 * t);

@@ -369,7 +369,7 @@ fn sparse_accessors_correct_what_they_name() {
 }
 
 #[test]
-fn quantised_positions_and_weights_mean_what_they_stand_for() {
+fn quantized_positions_and_weights_keep_their_meaning() {
     let mut sketch = skinned_triangle();
     sketch.set("/extensionsRequired", json!(["KHR_mesh_quantization"]));
     // Rows of eight bytes, six of them used.
@@ -389,7 +389,7 @@ fn quantised_positions_and_weights_mean_what_they_stand_for() {
 }
 
 #[test]
-fn normalised_rotation_keys_are_quaternions() {
+fn normalized_rotation_keys_are_quaternions() {
     let mut sketch = skinned_triangle();
     let keys = sketch.accessor(5122, "VEC4", 2, &shorts(&[0, 0, 0, 32767, 0, -32768, 0, 0]));
     sketch.set(&format!("/accessors/{keys}/normalized"), true.into());

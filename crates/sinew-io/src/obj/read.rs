@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_kept_and_missing_ones_noted() {
+    fn colors_are_kept_and_missing_ones_noted() {
         let data = read(b"v 0 0 0\nv 1 0 0 1 0.5 0\nv 0 1 0 0 0 1 0.3\nv 1 1 0\nf 1 2 3\n").unwrap();
         let color = data.point_field("color").unwrap();
         assert_eq!(color.values, [1.0, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]);

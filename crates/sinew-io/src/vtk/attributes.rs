@@ -104,7 +104,7 @@ impl Attributes {
     /// `COLOR_SCALARS name components`: bytes in binary files, numbers from 0 to 1 in text; both become 0 to 255 as in
     /// VTK.
     fn read_colors(&mut self, scanner: &mut Scanner<'_>, notes: &mut Vec<String>) -> Result<(), ReadError> {
-        let name = scanner.name("colours")?;
+        let name = scanner.name("colors")?;
         let components = scanner.count("components of a color")?;
         let kind = ValueKind::Number(NumberKind::U8);
         let values = read_array(scanner, &name, components, self.count, kind)?.unwrap_or_default();

@@ -91,7 +91,7 @@ fn random_matrix(noise: &mut Noise) -> Mat3 {
 
 /// Item 1: G·1 = 0, X Gᵀ = I at rest and G Gᵀ = I / 2h²; forces and tangents use the same G: h³ P G.
 #[test]
-fn gradient_operator_is_that_of_the_centre_of_a_cell() {
+fn gradient_operator_is_that_of_the_center_of_a_cell() {
     let cells = dense([1, 1, 1]);
     let layout = Layout::new(&cells);
     let (block, lane) = layout.cell_slot(0);

@@ -1,6 +1,8 @@
 //! Two-level additive preconditioner: block Jacobi on the mesh plus a solve on the coarse grid.
 //!
-//! $$M^{-1} = D^{-1} + P\,(P^T A P)^{-1} P^T$$
+//! ```math
+//! M^{-1} = D^{-1} + P\,(P^T A P)^{-1} P^T
+//! ```
 //!
 //! Jacobi removes errors that vary from node to node, the grid removes smooth ones, so the number of conjugate-gradient
 //! iterations does not grow with the mesh \[Bramble90\]. A large grid is treated like a mesh in turn: its diagonal

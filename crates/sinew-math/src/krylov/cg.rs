@@ -3,9 +3,11 @@
 //! Each iteration minimizes the energy ½ xᵀA x − bᵀx over a growing space, with one product by A and one by the
 //! preconditioner M⁻¹:
 //!
-//! $$\alpha = \frac{r^T z}{p^T A p},\quad x \mathrel{+}= \alpha p,\quad r \mathrel{-}= \alpha A p,\quad
-//! z = M^{-1} r,\quad
-//!   \beta = \frac{r^T z}{(r^T z)_{old}},\quad p = z + \beta p$$
+//! ```math
+//! \alpha = \frac{r^T z}{p^T A p},\quad x \mathrel{+}= \alpha p,\quad r \mathrel{-}= \alpha A p,\quad
+//!    z = M^{-1} r,\quad
+//!    \beta = \frac{r^T z}{(r^T z)_{old}},\quad p = z + \beta p
+//! ```
 //!
 //! A direction with pᵀA p ≤ 0 shows that A is not positive definite. Newton's method uses that, so it is an outcome and
 //! not an error: x is then the last iterate, a descent direction for the energy when the first guess was zero.

@@ -9,7 +9,9 @@ use super::{PlanError, for_each_block_mut};
 /// Element e with nodes n₀ … n₍ₖ₋₁₎ writes k contributions one after another; the contributions of element e + 1
 /// follow. The plan turns that array into nodal sums, each in ascending element order:
 ///
-/// $$y_n \mathrel{+}= \sum_{(e,k):\, \mathrm{node}(e,k) = n} c_{e,k}$$
+/// ```math
+/// y_n \mathrel{+}= \sum_{(e,k):\, \mathrm{node}(e,k) = n} c_{e,k}
+/// ```
 ///
 /// Each node has one owner, so no two threads write one entry and the order of additions never changes. Use it where
 /// the contributions are stored anyway (lane kernels write them contiguously); [`super::ScatterPlan`] needs no such

@@ -12,7 +12,7 @@ fn plain<T: Real>(matrix: &Mat3<T>) -> Svd3<T> {
     svd3(matrix)
 }
 
-/// Uniform numbers in [−1, 1] from a linear congruential generator.
+/// Uniform numbers in \[−1, 1\] from a linear congruential generator.
 struct Random(u64);
 
 impl Random {

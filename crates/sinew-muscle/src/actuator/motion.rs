@@ -1,8 +1,7 @@
-//! Fiber length over time: $\dot{\tilde l} = v_m \tilde v$, with $\tilde v$ such that fiber and tendon balance.
+//! Fiber length over time: $`\dot{\tilde l} = v_m \tilde v`$, with $`\tilde v`$ such that fiber and tendon balance.
 //!
 //! A short tendon is stiff, and the force of an unloaded fiber does not determine its velocity, so steps are implicit:
-//! the balance is solved for the length at the end of a step, with the velocity $(\tilde l_{n+1} - \tilde l_n) / (v_m
-//! \Delta t)$ in it; velocities are never solved for. Two half steps and one whole step give an error estimate and, by
+//! the balance is solved for the length at the end of a step, with the velocity $`(\tilde l_{n+1} - \tilde l_n) / (v_m \Delta t)`$ in it; velocities are never solved for. Two half steps and one whole step give an error estimate and, by
 //! extrapolation, second order. The extrapolated implicit Euler method is A-stable and damps stiff components
 //! \[HairerWanner96, IV.9\].
 
@@ -33,7 +32,7 @@ pub struct MuscleState {
     pub tendon_force: f64,
 }
 
-/// Tolerated difference between one step and two halves: force in $F_0$ (relative, if it is larger), and tenths of
+/// Tolerated difference between one step and two halves: force in $`F_0`$ (relative, if it is larger), and tenths of
 /// optimal lengths. The extrapolated result is usually better.
 const STEP_TOLERANCE: f64 = 1e-4;
 
@@ -161,7 +160,7 @@ impl Actuator {
         Ok(states)
     }
 
-    /// Tendon force in $F_0$; for a rigid tendon, the force of the fiber.
+    /// Tendon force in $`F_0`$; for a rigid tendon, the force of the fiber.
     fn tendon_force(&self, path: f64, fiber_length: f64, velocity: f64, activation: f64) -> f64 {
         if self.is_rigid() {
             let fiber = self.fiber_at(path);
@@ -238,8 +237,8 @@ impl Actuator {
         Ok(self.fiber_at(first_root(start, far, balance)).length)
     }
 
-    /// Force along the tendon, in $F_0$, of a fiber that reaches its length in a step, and its derivative with respect
-    /// to $s$.
+    /// Force along the tendon, in $`F_0`$, of a fiber that reaches its length in a step, and its derivative with respect
+    /// to $`s`$.
     fn moving_pull(&self, fiber: Fiber, step: Step) -> (f64, f64) {
         let velocity_per_length = 1.0 / (step.duration * self.params.max_speed);
         let velocity = (fiber.length - step.fiber_length) * velocity_per_length;

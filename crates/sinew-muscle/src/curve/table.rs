@@ -2,7 +2,7 @@
 
 use super::{CurveKind, CurveSample};
 
-/// $y = c_0 + c_1 t + c_2 t^2 + c_3 t^3$ with $t = x - $ `anchor`.
+/// $`y = c_0 + c_1 t + c_2 t^2 + c_3 t^3`$ with $`t = x - `$ `anchor`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cubic {
     anchor: f64,
@@ -211,10 +211,12 @@ enum End {
 
 /// Slopes of the cubic spline at the points: curvatures agree where two cubics meet,
 ///
-/// $$ \frac{d_{i-1}}{h_{i-1}} + 2 \Bigl( \frac{1}{h_{i-1}} + \frac{1}{h_i} \Bigr) d_i + \frac{d_{i+1}}{h_i}
-/// = 3 \Bigl( \frac{s_{i-1}}{h_{i-1}} + \frac{s_i}{h_i} \Bigr) $$
+/// ```math
+/// \frac{d_{i-1}}{h_{i-1}} + 2 \Bigl( \frac{1}{h_{i-1}} + \frac{1}{h_i} \Bigr) d_i + \frac{d_{i+1}}{h_i}
+///    = 3 \Bigl( \frac{s_{i-1}}{h_{i-1}} + \frac{s_i}{h_i} \Bigr)
+/// ```
 ///
-/// with intervals $h$ and their secants $s$; the system is tridiagonal and diagonally dominant.
+/// with intervals $`h`$ and their secants $`s`$; the system is tridiagonal and diagonally dominant.
 fn spline_slopes(points: &[[f64; 2]], ends: [End; 2]) -> Vec<f64> {
     let last = points.len() - 1;
     let inverse_width = |i: usize| 1.0 / (points[i + 1][0] - points[i][0]);

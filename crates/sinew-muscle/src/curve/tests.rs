@@ -210,8 +210,8 @@ fn no_finite_place_gives_a_negative_or_undefined_force() {
     for curve in all() {
         let mut places: Vec<f64> =
             (-240..=120).flat_map(|e| [1.0, -1.0].map(|sign: f64| sign * 10f64.powf(e as f64 / 20.0))).collect();
-        let centres = [-0.97861, -0.5, 0.0, 0.012667, 0.1, 0.3, 0.4, 0.401, 0.6, 0.9, 1.0, 1.4, 1.6, 1.62];
-        places.extend(places.clone().iter().flat_map(|d| centres.map(|centre| centre + d)));
+        let centers = [-0.97861, -0.5, 0.0, 0.012667, 0.1, 0.3, 0.4, 0.401, 0.6, 0.9, 1.0, 1.4, 1.6, 1.62];
+        places.extend(places.clone().iter().flat_map(|d| centers.map(|center| center + d)));
         places.extend([f64::MAX, f64::MIN, f64::MIN_POSITIVE, 0.0, -0.0]);
         for x in places {
             let CurveSample { value, slope, integral } = curve.at(x);

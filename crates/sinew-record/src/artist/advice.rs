@@ -1,4 +1,4 @@
-//! What to change, from what was seen. Each rule looks at one fact and names keys of the scene and options of `sinew skin`.
+//! Advice from the facts of a run. Each rule looks at one fact and names keys of the scene and options of `sinew skin`.
 
 use sinew_fem::report::StepTiming;
 use sinew_scene::spec::contact::ContactMode;
@@ -11,37 +11,37 @@ use sinew_scene::{Dimension, format_quantity};
 
 use super::facts::{ArtistFacts, BodyFacts};
 
-/// A change of volume that is seen.
+/// A visible change of volume.
 const VOLUME: f64 = 0.02;
-/// How far blend skinning may press flesh into itself, in cells: more cannot be pushed out of the way by a cell.
+/// Maximum depth to which blend skinning may press flesh into itself, in cells: a cell cannot push out more.
 const BLEND_DEPTH: f64 = 0.5;
-/// The part of the steps' time from which on contact is most of it.
+/// Fraction of the time of the steps from which on contact dominates.
 const CONTACT_SHARE: f64 = 0.5;
-/// Frames with so many Newton iterations, and with so many times the usual number, have a hard way to go.
+/// A frame is hard from this many Newton iterations on, if it also exceeds the usual number by this factor.
 const MANY_NEWTON: usize = 20;
 const TIMES_USUAL: usize = 4;
-/// Stretch of skin that textures show.
+/// Stretch of skin that is visible in textures.
 const STRETCH: f64 = 1.6;
-/// Finer cells: twice as many per volume and more.
+/// Factor of finer cells: more than twice as many per volume.
 const FINER: f64 = 0.7;
-/// Poisson's ratio beyond which flesh on lattices gets stiff rather than tight.
+/// Poisson's ratio beyond which flesh on lattices becomes too stiff without preserving volume better.
 const MAX_POISSON: f64 = 0.49;
 
-/// Something that was seen, and what helps.
+/// A finding and its remedies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Advice {
-    /// What was seen, and where.
+    /// The finding, with its location.
     pub finding: String,
-    /// What helps, the likeliest first.
+    /// The remedies, the most likely first.
     pub remedies: Vec<Remedy>,
 }
 
-/// One thing to change.
+/// One change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remedy {
-    /// Why, or what to do where no key does it.
+    /// The reason, or what to do if no key does it.
     pub change: String,
-    /// A key of the scene and its value, as `--set` of `sinew run` takes it.
+    /// A key of the scene and its value, in the form of `--set` of `sinew run`.
     pub set: Option<String>,
     /// The option of `sinew skin` that does the same, if there is one.
     pub option: Option<String>,
@@ -57,21 +57,21 @@ impl Remedy {
     }
 }
 
-/// What the scene says now of a character.
+/// Current settings of a character in the scene.
 #[derive(Clone, Debug)]
 pub(super) struct BodySettings {
     pub poisson: Option<f64>,
     pub hold: Hold,
 }
 
-/// What the scene says now.
+/// Current settings of the scene.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
-    /// Of the characters, in the order of the facts.
+    /// Settings of the characters, in the order of the facts.
     pub bodies: Vec<BodySettings>,
-    /// How surfaces are kept apart, and from which distance on [m]; `None` where they are not.
+    /// Contact mode, and gap \[m\]; `None` without contact.
     pub contact: Option<(ContactMode, Option<f64>)>,
-    /// Steps per frame; `None` where they are chosen by themselves.
+    /// Steps per frame; `None` if adaptive.
     pub substeps: Option<usize>,
     /// Sums of the run.
     pub timing: StepTiming,
@@ -99,7 +99,7 @@ impl Settings {
     }
 }
 
-/// Everything there is to say; nothing when all is well.
+/// All advice; empty if all is well.
 pub(super) fn advise(facts: &ArtistFacts, settings: &Settings) -> Vec<Advice> {
     let mut advice = Vec::new();
     advice.extend(crossing(facts, settings));
@@ -121,9 +121,9 @@ fn crossing(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
         return None;
     }
     let mut finding = match crossing.crossings.value {
-        0 => "surfaces are inside each other".into(),
-        1 => format!("one pair of triangles crosses in frame {}", crossing.crossings.frame),
-        count => format!("{count} pairs of triangles cross in frame {}", crossing.crossings.frame),
+        0 => "surfaces penetrate each other".into(),
+        1 => format!("one pair of triangles intersects in frame {}", crossing.crossings.frame),
+        count => format!("{count} pairs of triangles intersect in frame {}", crossing.crossings.frame),
     };
     if let Some(depth) = depth {
         finding += &format!(", {} deep in frame {}", length(depth.value), depth.frame);
@@ -133,13 +133,15 @@ fn crossing(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
         Remedy::new(change, "contact.mode = \"barrier\"".into(), option)
     };
     let remedies = match settings.contact {
-        None => vec![barrier("nothing keeps flesh from passing through itself; a barrier does")],
+        None => vec![barrier("without contact, flesh passes through itself; a barrier prevents that")],
         Some((ContactMode::Penalty, _)) => vec![
-            barrier("springs let surfaces sink in a little; a barrier does not, if flesh does not begin tangled"),
+            barrier(
+                "springs let surfaces penetrate a little; a barrier does not, if flesh does not start out intersecting",
+            ),
             Remedy::by_hand("stiffer springs: a larger `contact.stiffness`"),
         ],
         Some(_) => vec![Remedy::by_hand(
-            "a barrier lets nothing cross that it knows of: look for pairs in `contact.pair` that pass through each other, and for `contact.self = false`",
+            "a barrier lets nothing pass through: look for pairs in `contact.pair` that pass through each other, and for `contact.self = false`",
         )],
     };
     Some(Advice { finding, remedies })
@@ -155,18 +157,16 @@ fn folded(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
     let cells = if count == 1 { "one cell of".to_string() } else { format!("{count} cells of") };
     let whole = match worst.inverted.value {
         0 => "at a corner".to_string(),
-        count => format!("at a corner, {count} of them whole"),
+        count => format!("at a corner, {count} of them entirely"),
     };
     let verb = if count == 1 { "is" } else { "are" };
-    let finding = format!(
-        "{}: {cells} \"{}\" {verb} inside out in frame {} ({whole})",
-        body.name, worst.name, worst.folded.frame
-    );
+    let finding =
+        format!("{}: {cells} \"{}\" {verb} inverted in frame {} ({whole})", body.name, worst.name, worst.folded.frame);
     let mut remedies = vec![finer(body, "smaller cells fold less in a crease")];
     if own.hold == Hold::Hard {
-        remedies.push(soft(body, "bones that pull by springs leave flesh room at the joint"));
+        remedies.push(soft(body, "bones that hold by springs leave room for flesh at the joint"));
     }
-    remedies.push(Remedy::by_hand(&format!("or turn \"{}\" by a smaller angle in the animation", worst.name)));
+    remedies.push(Remedy::by_hand(&format!("or rotate \"{}\" by a smaller angle in the animation", worst.name)));
     Some(Advice { finding, remedies })
 }
 
@@ -188,17 +188,17 @@ fn volume(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
     );
     let mut remedies = Vec::new();
     if let Some(poisson) = own.poisson.filter(|poisson| *poisson < MAX_POISSON - 0.005) {
-        // Halves what is left to incompressible flesh, and with it the change.
+        // Halves the distance to incompressible flesh, and with it the change.
         let better = (100.0 * (0.5 * (poisson + 0.5)).min(MAX_POISSON)).round() / 100.0;
         let set = format!("body.{}.material.poisson = {better}", body.name);
-        let why = format!("a higher Poisson's ratio keeps volume better than {poisson}");
+        let why = format!("a higher Poisson's ratio preserves volume better than {poisson}");
         remedies.push(Remedy::new(&why, set, Some(format!("--poisson {better}"))));
     }
     if own.hold == Hold::Hard {
-        remedies.push(soft(body, "flesh that hard bones press together has nowhere to go; soft ones let it out"));
+        remedies.push(soft(body, "hard bones trap the flesh between them; soft ones let it escape"));
     }
     if remedies.is_empty() {
-        remedies.push(finer(body, "smaller cells find more room around bones"));
+        remedies.push(finer(body, "smaller cells leave more room around bones"));
     }
     Some(Advice { finding, remedies })
 }
@@ -206,16 +206,15 @@ fn volume(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
 fn blend(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
     let blend = body.blend.filter(|blend| blend.depth > BLEND_DEPTH * body.cell)?;
     let finding = format!(
-        "{}: the animation presses skin {} into itself in frame {} ({:.1} cells), before there is flesh",
+        "{}: the animation presses skin {} into itself in frame {} ({:.1} cells), even before flesh is simulated",
         body.name,
         length(blend.depth),
         blend.crossings.frame,
         blend.depth / body.cell
     );
-    let mut remedies =
-        vec![Remedy::by_hand("flesh has to go somewhere: a smaller angle of the joint there helps most")];
+    let mut remedies = vec![Remedy::by_hand("flesh needs room: a smaller angle of the joint there helps most")];
     if own.hold == Hold::Hard {
-        remedies.push(soft(body, "bones that pull by springs let flesh move out of the way"));
+        remedies.push(soft(body, "bones that hold by springs let flesh move out of the way"));
     }
     Some(Advice { finding, remedies })
 }
@@ -223,7 +222,7 @@ fn blend(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
 fn stretch(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
     let stretch = Some(&body.stretch).filter(|stretch| stretch.most > STRETCH)?;
     let finding = format!(
-        "{}: skin is stretched by {:.2} and more in frame {}; textures will show it",
+        "{}: skin is stretched by {:.2} or more in frame {}, which is visible in textures",
         body.name, stretch.most, stretch.frame
     );
     let mut remedies = Vec::new();
@@ -240,15 +239,15 @@ fn newton(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
         return None;
     }
     let finding = format!(
-        "frame {} took {} Newton iterations, where half of the frames took {usual} or fewer",
+        "frame {} took {} Newton iterations, while half of the frames took {usual} or fewer",
         most.frame, most.value
     );
     let remedy = match settings.substeps {
         Some(count) => {
             let set = format!("solver.substeps = {}", 2 * count);
-            Remedy::new("shorter steps have less far to go; worth it where such frames are many", set, None)
+            Remedy::new("shorter steps converge faster; worth it if there are many such frames", set, None)
         }
-        None => Remedy::by_hand("a slower motion there has less far to go in a step"),
+        None => Remedy::by_hand("a slower motion there converges faster"),
     };
     Some(Advice { finding, remedies: vec![remedy] })
 }
@@ -259,11 +258,11 @@ fn contact_time(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
     if !(total > 0.0 && contact > CONTACT_SHARE * total) {
         return None;
     }
-    let finding = format!("{:.0} % of the time of the steps went into finding contacts", 100.0 * contact / total);
+    let finding = format!("{:.0} % of the time of the steps went into contact detection", 100.0 * contact / total);
     let mut remedies = Vec::new();
     if let (ContactMode::Barrier, Some(gap)) = (mode, gap) {
         let gap = length(2.0 * gap);
-        let why = "flesh that repels itself from further off needs fewer and longer steps";
+        let why = "flesh that repels itself from a larger distance needs fewer and longer steps";
         remedies.push(Remedy::new(why, format!("contact.gap = \"{gap}\""), Some(format!("--gap \"{gap}\""))));
     }
     let coarsest = facts.bodies.iter().max_by(|a, b| a.cells.cmp(&b.cells));
@@ -284,7 +283,7 @@ fn soft(body: &BodyFacts, why: &str) -> Remedy {
     Remedy::new(why, format!("body.{}.rig.hold = \"soft\"", body.name), Some("--soft".into()))
 }
 
-/// A length in two digits.
+/// A length with two digits.
 pub(crate) fn length(value: f64) -> String {
     if !(value > 0.0 && value.is_finite()) {
         return "0 m".into();
@@ -300,7 +299,7 @@ mod tests {
     use super::super::facts::{BlendFacts, RegionFacts, Worst};
     use super::*;
 
-    /// An arm with nothing to complain about.
+    /// An arm without findings.
     fn sound() -> (ArtistFacts, Settings) {
         let region = |name: &str| RegionFacts { name: name.into(), cells: 100, ..RegionFacts::default() };
         let mut facts = ArtistFacts {
@@ -328,7 +327,7 @@ mod tests {
         (facts, settings)
     }
 
-    /// The one advice there is: what was found, keys and options.
+    /// The only advice: finding, keys and options.
     fn only(facts: &ArtistFacts, settings: &Settings) -> (String, Vec<String>, Vec<String>) {
         let all = advise(facts, settings);
         assert_eq!(all.len(), 1, "{all:?}");
@@ -349,18 +348,18 @@ mod tests {
         let (mut facts, mut settings) = sound();
         facts.bodies[0].regions[1].folded = Worst { value: 3, frame: 12 };
         let (finding, sets, options) = only(&facts, &settings);
-        assert_eq!(finding, "arm: 3 cells of \"wrist\" are inside out in frame 12 (at a corner)");
+        assert_eq!(finding, "arm: 3 cells of \"wrist\" are inverted in frame 12 (at a corner)");
         assert_eq!(sets, ["body.arm.mesh.cell = \"7 mm\"", "body.arm.rig.hold = \"soft\""]);
         assert_eq!(options, ["--cell \"7 mm\"", "--soft"]);
         settings.bodies[0].hold = Hold::Soft;
-        assert_eq!(only(&facts, &settings).1.len(), 1, "bones that are soft cannot be made so");
+        assert_eq!(only(&facts, &settings).1.len(), 1, "soft bones cannot become softer");
     }
 
     #[test]
     fn lost_volume_wants_a_higher_ratio_while_there_is_one() {
         let (mut facts, mut settings) = sound();
         facts.bodies[0].regions[0].volume_change = Worst { value: -0.019, frame: 3 };
-        assert!(advise(&facts, &settings).is_empty(), "less than two percent are not seen");
+        assert!(advise(&facts, &settings).is_empty(), "less than two percent is not visible");
         facts.bodies[0].regions[0].volume_change = Worst { value: -0.031, frame: 3 };
         let (finding, sets, options) = only(&facts, &settings);
         assert_eq!(finding, "arm: \"elbow\" loses 3.1 % of its volume in frame 3");
@@ -375,7 +374,7 @@ mod tests {
         facts.crossing.crossings = Worst { value: 14, frame: 9 };
         facts.crossing.depth = Some(Worst { value: 0.00123, frame: 8 });
         let (finding, sets, _) = only(&facts, &settings);
-        assert_eq!(finding, "14 pairs of triangles cross in frame 9, 1.2 mm deep in frame 8");
+        assert_eq!(finding, "14 pairs of triangles intersect in frame 9, 1.2 mm deep in frame 8");
         assert!(sets.is_empty(), "a barrier is there already");
         for contact in [None, Some((ContactMode::Penalty, None))] {
             settings.contact = contact;

@@ -1,8 +1,8 @@
-//! What was seen of characters over a run, as plain data.
+//! Facts about the characters of a run, as plain data.
 
 use super::advice::Advice;
 
-/// Something at its worst. Of equals the first frame counts.
+/// The worst value of a quantity and its frame; of equal values the first frame counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Worst<T> {
     /// The value.
@@ -12,7 +12,7 @@ pub struct Worst<T> {
 }
 
 impl<T: PartialOrd> Worst<T> {
-    /// Takes what is worse.
+    /// Replaces the value if the new one is worse.
     pub(super) fn take(&mut self, value: T, frame: usize) {
         if value > self.value {
             *self = Self { value, frame };
@@ -20,7 +20,7 @@ impl<T: PartialOrd> Worst<T> {
     }
 }
 
-/// Everything on the artist's page.
+/// The content of the artist's report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArtistFacts {
     /// Small pictures at evenly spaced frames.
@@ -29,9 +29,9 @@ pub struct ArtistFacts {
     pub crossing: CrossingFacts,
     /// The characters.
     pub bodies: Vec<BodyFacts>,
-    /// Where the time went.
+    /// Timing of the run.
     pub time: TimeFacts,
-    /// What to change; empty when all is well.
+    /// Advice; empty if all is well.
     pub advice: Vec<Advice>,
 }
 
@@ -40,22 +40,23 @@ pub struct ArtistFacts {
 pub struct StripPicture {
     /// Frame of the run.
     pub frame: usize,
-    /// Its time in the run [s].
+    /// Its time in the run \[s\].
     pub time: f64,
-    /// Frame of the animation, counted as files of skins count; `None` before the animation begins.
+    /// Frame of the animation, counted as in skin files; `None` before the animation begins.
     pub animation_frame: Option<f64>,
     /// A PNG file.
     pub png: Vec<u8>,
 }
 
-/// Surfaces that pass through each other or themselves, by a check that shares nothing with the solver.
+/// Surfaces that pass through each other or themselves, according to a check that is independent of the solver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CrossingFacts {
-    /// Frames that were looked at.
+    /// Number of checked frames.
     pub frames: usize,
-    /// Most pairs of triangles that cross.
+    /// Largest number of intersecting pairs of triangles.
     pub crossings: Worst<usize>,
-    /// The deepest point inside of another surface, or another fold of the same [m]; `None` where nothing keeps surfaces apart, and only crossings are counted.
+    /// The deepest point inside another surface, or another fold of the same \[m\]; `None` without contact, where only
+    /// intersections are counted.
     pub depth: Option<Worst<f64>>,
 }
 
@@ -66,66 +67,67 @@ pub struct BodyFacts {
     pub name: String,
     /// Number of cells.
     pub cells: usize,
-    /// Edge of a cell [m].
+    /// Edge of a cell \[m\].
     pub cell: f64,
-    /// What it is made of.
+    /// Its layers: bones, cells and skin.
     pub layers: LayerFacts,
-    /// Blend skinning beside what was simulated; `None` before there is a frame.
+    /// Comparison of blend skinning with the simulation; `None` before there is a frame.
     pub comparison: Option<ComparisonFacts>,
     /// Its flesh by joint.
     pub regions: Vec<RegionFacts>,
-    /// Most cells that are inside out at their center.
+    /// Largest number of cells that are inverted at their center.
     pub inverted: Worst<usize>,
-    /// Most cells that are inside out at a Gauss point.
+    /// Largest number of cells that are inverted at a Gauss point.
     pub folded: Worst<usize>,
-    /// Its skin.
+    /// Stretch of its skin.
     pub stretch: StretchFacts,
-    /// The same animation by blend skinning alone: what the flesh is asked to do. `None` where nothing keeps its surface apart from itself.
+    /// The same animation by blend skinning alone, which shows the demands on the flesh. `None` without self-contact.
     pub blend: Option<BlendFacts>,
 }
 
-/// Flesh that a joint has most say in.
+/// The flesh for which a joint has the largest weight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegionFacts {
     /// Name of the joint.
     pub name: String,
     /// Number of cells.
     pub cells: usize,
-    /// Volume over that at rest less one, where it is farthest from zero.
+    /// Volume divided by that at rest, minus one, where its magnitude is largest.
     pub volume_change: Worst<f64>,
-    /// Most cells that are inside out at their center.
+    /// Largest number of cells that are inverted at their center.
     pub inverted: Worst<usize>,
-    /// Most cells that are inside out at a Gauss point.
+    /// Largest number of cells that are inverted at a Gauss point.
     pub folded: Worst<usize>,
 }
 
-/// How skin is stretched in the frame where it is stretched most. The stretch of a triangle is the largest factor on a length in it.
+/// Stretch of the skin in the frame where it is largest. The stretch of a triangle is the largest factor on a length in
+/// it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StretchFacts {
-    /// The frame: that in which `most` is largest.
+    /// The frame in which `most` is largest.
     pub frame: usize,
-    /// What 99 % of the skin, by area at rest, stay below: single slivers do not count.
+    /// The stretch below which 99 % of the skin stays, by area at rest: single slivers do not count.
     pub most: f64,
     /// Largest stretch of a triangle in this frame.
     pub largest: f64,
     /// Smallest stretch of a triangle in this frame.
     pub smallest: f64,
-    /// Stretches at the ends of the colors of the map; one is in the middle.
+    /// Stretches at the ends of the color map; one is at its center.
     pub range: [f64; 2],
     /// The map, from two sides.
     pub pictures: Vec<NamedPicture>,
 }
 
-/// A picture and what it shows.
+/// A picture and its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedPicture {
-    /// What, or from where.
+    /// What it shows, or from where.
     pub name: String,
     /// A PNG file.
     pub png: Vec<u8>,
 }
 
-/// What a character is made of, at rest.
+/// The layers of a character at rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerFacts {
     /// Number of bones.
@@ -136,14 +138,14 @@ pub struct LayerFacts {
     pub pictures: Vec<NamedPicture>,
 }
 
-/// The same moment by blend skinning and as it was simulated.
+/// The same moment by blend skinning and by simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparisonFacts {
-    /// The frame: that in which the two are farthest apart, by the root mean square over the vertices.
+    /// The frame in which the two differ most, by the root mean square over the vertices.
     pub frame: usize,
-    /// That distance [m].
+    /// That distance \[m\].
     pub distance: f64,
-    /// The largest distance of a vertex in this frame [m].
+    /// The largest distance of a vertex in this frame \[m\].
     pub farthest: f64,
     /// Points in contact in this frame.
     pub contacts: usize,
@@ -151,36 +153,36 @@ pub struct ComparisonFacts {
     pub pictures: Vec<NamedPicture>,
 }
 
-/// How a surface passes through itself when blend skinning alone moves it.
+/// Self-intersections of a surface that blend skinning alone moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlendFacts {
-    /// Most pairs of triangles that cross, of the frames of the strip.
+    /// Largest number of intersecting pairs of triangles, over the frames of the strip.
     pub crossings: Worst<usize>,
-    /// The deepest point in that frame [m].
+    /// The deepest point in that frame \[m\].
     pub depth: f64,
 }
 
-/// Where the time of a run went.
+/// Timing of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeFacts {
     /// Parts and their seconds.
     pub parts: Vec<(String, f64)>,
-    /// Their sum [s].
+    /// Their sum \[s\].
     pub total: f64,
     /// Median of the Newton iterations of a frame.
     pub usual_newton: usize,
     /// The slowest frames, slowest first.
     pub slowest: Vec<SlowFrame>,
-    /// The frame with most Newton iterations.
+    /// The frame with the most Newton iterations.
     pub most_newton: Worst<usize>,
 }
 
-/// A frame that took long.
+/// A slow frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlowFrame {
-    /// Its number.
+    /// Its index.
     pub frame: usize,
-    /// Wall-clock time of its steps [s].
+    /// Wall-clock time of its steps \[s\].
     pub seconds: f64,
     /// Newton iterations.
     pub newton: usize,

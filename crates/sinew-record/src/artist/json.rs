@@ -1,4 +1,4 @@
-//! What an artist is told, for programs. Pictures are left out; numbers that are not finite become `null`.
+//! The artist's report as JSON. Pictures are left out; numbers that are not finite become `null`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,12 +1,13 @@
-//! What an artist wants to know of a run with characters: how it looks, where it is wrong, what took the time, and what to change.
+//! The artist's report of a run with characters: how it looks, where it is wrong, what took the time, and what to
+//! change.
 //!
-//! - `watch`: looks at the frames as they are recorded, or shown once more after `--resume`, so that both tell the same
-//! - `facts`: what was seen, as plain data; `json`: the same for programs
-//! - `stretch`: how triangles of skin are stretched
-//! - `pictures`: the strip of frames, what a character is made of, blend skinning beside flesh, and the stretch map
+//! - `watch`: looks at the frames as they are recorded, or replayed after `--resume`, so that both give the same report
+//! - `facts`: the findings as plain data; `json`: the same for programs
+//! - `stretch`: stretch of the triangles of skin
+//! - `pictures`: the strip of frames, the layers of a character, blend skinning beside flesh, and the stretch map
 //! - `advice`: rules from facts to keys of the scene
 //!
-//! The page itself is made in `report/artist.rs`.
+//! `report/artist.rs` makes the page.
 
 mod advice;
 mod facts;

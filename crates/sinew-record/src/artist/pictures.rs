@@ -13,30 +13,30 @@ use crate::record::shapes::{ground_level, points_f32};
 use crate::record::{encode_indexed_pngs, up_axis};
 use crate::still::{Lines, camera_of, draw_edges, placed_mesh};
 
-/// Width and height of a picture of the strip [pixels].
+/// Width and height of a picture of the strip \[pixels\].
 const STRIP_SIZE: [usize; 2] = [280, 210];
-/// Width and height of a view of the stretch map [pixels].
+/// Width and height of a view of the stretch map \[pixels\].
 const MAP_SIZE: [usize; 2] = [560, 420];
-/// Free space around what is seen, in parts of its size.
+/// Margin around the subject, as a fraction of its size.
 const MARGIN: f32 = 0.18;
-/// Half the edge of the patch that stands for a plane that is not the ground, in parts of what is in view.
+/// Half the edge of the patch that represents a plane other than the ground, relative to the view.
 const PATCH: f32 = 2.0;
-/// The colors of the map span at least so much to either side of one: a body that hardly stretches is not painted red.
+/// Minimum span of the color map on either side of one, so that a body that hardly stretches is not painted red.
 const MIN_SPAN: f64 = 0.1;
-/// They end at zero.
+/// The colors end at zero.
 const MAX_SPAN: f64 = 1.0;
 
-/// Colors of bones, of the lattice, of triangles that cross others, and of obstacles.
+/// Colors of bones, of the lattice, of intersecting triangles, and of obstacles.
 const BONE: Rgb = Rgb([0.89, 0.86, 0.78]);
 const CELLS: Rgb = Rgb([0.80, 0.78, 0.73]);
 const CROSSING: Rgb = Rgb([0.80, 0.06, 0.10]);
 const PROP: Rgb = Rgb([0.62, 0.64, 0.67]);
-/// Skin differs where it is moved by at least this part of the largest difference.
+/// Skin differs where its displacement is at least this fraction of the largest difference.
 const DIFFERENT: f32 = 0.1;
-/// Pairs of triangles that are painted as crossing at most.
+/// Maximum number of pairs of triangles that are painted as intersecting.
 const MAX_MARKS: usize = 20_000;
 
-/// What is kept of a frame to be drawn.
+/// Data of a frame that is drawn later.
 pub(super) struct Snapshot {
     pub frame: usize,
     pub time: f64,
@@ -94,9 +94,9 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
     encode_indexed_pngs(&snapshots.iter().map(draw).collect::<Vec<_>>())
 }
 
-/// Stretches at the ends of the colors, for a skin most of which is stretched by no more than `most`.
+/// Stretches at the ends of the color map, for a skin that is mostly stretched by at most `most`.
 pub(super) fn colour_range(most: f64) -> [f64; 2] {
-    // In steps that legends can name.
+    // In round steps for legends.
     let span = ((most - 1.0).abs() * 10.0).ceil() / 10.0;
     let span = if span.is_finite() { span.clamp(MIN_SPAN, MAX_SPAN) } else { MAX_SPAN };
     [1.0 - span, 1.0 + span]
@@ -135,7 +135,7 @@ fn named<const N: usize>(names: [&str; N], pictures: Vec<Vec<u8>>) -> Vec<NamedP
     names.into_iter().zip(pictures).map(|(name, png)| NamedPicture { name: name.into(), png }).collect()
 }
 
-/// What a character is made of, at rest, all with the same camera: its bones, the outer faces of its cells, its skin.
+/// The layers of a character at rest, all with the same camera: its bones, the outer faces of its cells, its skin.
 pub(super) fn layers(
     scene: &Scene,
     number: usize,
@@ -163,7 +163,7 @@ pub(super) fn layers(
     named(["bones", "cells", "skin"], encode_indexed_pngs(&[skeleton, cells, skin]))
 }
 
-/// A moment as blend skinning has it and as it was simulated, with the same camera. Triangles of the skin that cross others are red.
+/// A moment by blend skinning and by simulation, with the same camera. Intersecting triangles of the skin are red.
 pub(super) fn comparison(
     scene: &Scene,
     triangles: &[Vec<[u32; 3]>],
@@ -178,7 +178,7 @@ pub(super) fn comparison(
     stage.union(&bounds_of(&by_blending));
     let [width, height] = MAP_SIZE;
     let renderer = Renderer::draft(width, height);
-    // Near to where they differ, whatever the scene says: that is what is to be seen.
+    // Near the region where they differ, regardless of the camera of the scene.
     let pairs = || moment.bodies[body].iter().copied().zip(by_blending[body].iter().copied());
     let distance = |[a, b]: [[f32; 3]; 2]| (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f32>().sqrt();
     let least = DIFFERENT * pairs().map(|(a, b)| distance([a, b])).fold(0.0, f32::max);
@@ -206,7 +206,7 @@ pub(super) fn comparison(
     named(["blend skinning", "flesh"], pictures)
 }
 
-/// Triangles that cross no other of their surface, and those that do.
+/// Triangles that do not intersect others of their surface, and those that do.
 fn apart_and_crossing(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> [Vec<[u32; 3]>; 2] {
     let places = positions.iter().map(|&x| Vec3::from(x.map(f64::from))).collect();
     let pairs = TriMesh::new(places, triangles.to_vec()).map_or(Vec::new(), |skin| skin.self_intersections(MAX_MARKS));
@@ -218,7 +218,7 @@ fn apart_and_crossing(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> [Vec<[u
     })
 }
 
-/// The camera of the scene, brought near to what it sees where the scene does not place it.
+/// The camera of the scene, moved closer unless the scene places it.
 fn near_camera(scene: &Scene, stage: &Bounds, aspect: f32, points: impl Iterator<Item = [f32; 3]>) -> Camera {
     let camera = camera_of(&scene.record.camera, stage, up_axis(scene.up), aspect);
     match scene.record.camera.eye {
@@ -231,14 +231,14 @@ fn view<'a>(camera: Camera, up: UpAxis, ground: Option<f32>, stage: Bounds, surf
     View { camera, up, ground, stage, surfaces, title: None, caption: None, legend: None }
 }
 
-/// The same camera on the other side of what it looks at, at the same height.
+/// The same camera on the opposite side of its target, at the same height.
 fn from_behind(camera: Camera, up: UpAxis) -> Camera {
     let Camera { eye, target, .. } = camera;
     let turned = |axis: usize| if axis == up.index() { eye[axis] } else { 2.0 * target[axis] - eye[axis] };
     Camera { eye: std::array::from_fn(turned), ..camera }
 }
 
-/// Brings a camera nearer, by its lens, until what it sees fills the picture: boxes around things that turn are mostly empty.
+/// Zooms a camera until the subject fills the picture: boxes around rotating things are mostly empty.
 fn closer(mut camera: Camera, aspect: f32, points: impl Iterator<Item = [f32; 3]>) -> Camera {
     let basis = camera.basis();
     let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_even_around_one_and_never_beyond_zero() {
+    fn colors_are_even_around_one_and_never_beyond_zero() {
         for most in [0.0, 0.4, 1.0, 1.003, 1.34, 2.0, 57.0, f64::INFINITY, f64::NAN] {
             let [low, high] = colour_range(most);
             assert!((low + high - 2.0).abs() < 1e-12 && low >= 0.0 && high >= 1.1 - 1e-12, "{most}: {low} {high}");
@@ -275,7 +275,7 @@ mod tests {
         assert!((colour_range(1.34)[1] - 1.4).abs() < 1e-12);
     }
 
-    /// Of three triangles two pass through each other.
+    /// Two of three triangles intersect.
     #[test]
     fn triangles_that_cross_are_told_from_those_that_do_not() {
         let flat = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]];
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(from_behind(camera, UpAxis::Y).eye, [0.0, 2.0, -2.0]);
     }
 
-    /// A point off the axis comes into the middle, and nothing at all changes nothing.
+    /// A point off the axis moves to the center; an empty view changes nothing.
     #[test]
     fn the_camera_comes_closer_to_what_it_sees() {
         let camera = Camera { eye: [0.0, 0.0, 10.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], field_of_view: 0.6 };

@@ -1,11 +1,11 @@
-//! How triangles of skin are stretched.
+//! Stretch of the triangles of skin.
 //!
-//! A triangle with edges $(e_1, e_2)$ at rest and $(d_1, d_2)$ now is mapped by $F = D E^{-1}$ in its plane. Its stretch is the larger singular value of $F$, the
-//! larger eigenvalue of $C = F^T F$ under the root.
+//! A triangle with edges $(e_1, e_2)$ at rest and $(d_1, d_2)$ now is mapped by $F = D E^{-1}$ in its plane. Its
+//! stretch is the larger singular value of $F$, the square root of the larger eigenvalue of $C = F^T F$.
 
 use sinew_math::Vec3;
 
-/// Part of the skin, by area at rest, that stays below what counts as most stretched.
+/// Fraction of the skin, by area at rest, that stays below the reported stretch.
 const MOST: f64 = 0.99;
 
 /// Singular values of the map of a triangle, the larger first; `None` for a triangle without area at rest.
@@ -37,7 +37,7 @@ pub(super) struct Skin {
 /// Stretches of all triangles of a skin; NaN where a triangle has no area at rest.
 pub(super) struct Stretches {
     pub of_triangles: Vec<f64>,
-    /// What 99 % of the skin stay below.
+    /// The stretch below which 99 % of the skin stays.
     pub most: f64,
     pub largest: f64,
     pub smallest: f64,
@@ -54,7 +54,7 @@ impl Skin {
         Self { rest, triangles: triangles.to_vec(), areas, area }
     }
 
-    /// Vertices at rest [m].
+    /// Vertices at rest \[m\].
     pub fn rest(&self) -> &[Vec3] {
         &self.rest
     }
@@ -63,7 +63,7 @@ impl Skin {
         &self.triangles
     }
 
-    /// Stretches when the vertices are at `now` [m].
+    /// Stretches for the vertices at `now` \[m\].
     pub fn stretches(&self, now: &[Vec3]) -> Stretches {
         let stretch = |t: &[u32; 3]| {
             let corners = |places: &[Vec3]| t.map(|v| places[v as usize]);
@@ -76,7 +76,7 @@ impl Skin {
         Stretches { of_triangles, most, largest, smallest: if smallest.is_finite() { smallest } else { 0.0 } }
     }
 
-    /// The stretch that so much of the area stays below.
+    /// The stretch below which this fraction of the area stays.
     fn quantile(&self, stretches: &[f64]) -> f64 {
         let mut order: Vec<usize> = (0..stretches.len()).filter(|&t| !stretches[t].is_nan()).collect();
         order.sort_by(|&a, &b| stretches[a].total_cmp(&stretches[b]));
@@ -90,7 +90,7 @@ impl Skin {
         order.last().map_or(1.0, |&triangle| stretches[triangle])
     }
 
-    /// Means over the triangles around each vertex, by area: colors without facets. One where nothing is known.
+    /// Area-weighted means over the triangles around each vertex: colors without facets. One where undefined.
     pub fn at_vertices(&self, stretches: &[f64]) -> Vec<f32> {
         let mut sums = vec![[0.0; 2]; self.rest.len()];
         for ((triangle, &area), &stretch) in self.triangles.iter().zip(&self.areas).zip(stretches) {
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(principal_stretches(TRIANGLE, [Vec3::zero(); 3]), Some([0.0, 0.0]));
     }
 
-    /// A strip of 200 equal triangles of which one is pulled out: less than 1 % of the area.
+    /// A strip of 200 equal triangles with one pulled out: less than 1 % of the area.
     #[test]
     fn slivers_do_not_decide_what_is_stretched_most() {
         let mut rest = Vec::new();

@@ -1,7 +1,7 @@
-//! Looks at the frames of a run and remembers what is worst.
+//! Observes the frames of a run and keeps the worst values.
 //!
-//! Frames are seen as they are recorded. After `--resume` those before the checkpoint are shown once more, so nothing has to be kept between runs, and the
-//! page of a run that was killed says what that of a whole one says.
+//! It sees frames as they are recorded. After `--resume`, the frames before the checkpoint are replayed. Nothing needs
+//! to be stored between runs, and a run that was killed and resumed has the same report as an uninterrupted one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,24 +32,25 @@ use crate::record::up_axis;
 use crate::still::placed_mesh;
 use crate::stopwatch::Stopwatch;
 
-/// Pictures of the strip.
+/// Number of pictures of the strip.
 const PICTURES: usize = 7;
-/// Frames whose depth of penetration is looked at: those with most crossings, else most contacts. Depth takes far longer than crossings.
+/// Number of frames whose penetration depth is computed: those with the most intersections, else the most contacts.
+/// Depth takes far longer than intersections.
 const DEEP_LOOKS: usize = 2;
-/// Slowest frames that are told.
+/// Number of slowest frames that are listed.
 const SLOWEST: usize = 5;
-/// Pairs of triangles that are counted before the count ends.
+/// Maximum number of intersecting pairs of triangles that are counted.
 const MAX_CROSSINGS: usize = 100_000;
 
-/// Where the time of a run went besides its steps.
+/// Time of a run outside its steps.
 pub struct Spent {
-    /// Placing skins and putting frames together.
+    /// Placing skins and assembling frames.
     pub embedding: Duration,
     /// Writing files.
     pub recording: Duration,
 }
 
-/// Looks at a run.
+/// Observer of the characters of a run.
 pub struct Watch {
     up: UpAxis,
     every: usize,
@@ -59,13 +60,13 @@ pub struct Watch {
     triangles: Vec<Vec<[u32; 3]>>,
     characters: Vec<Watched>,
     crossing: CrossingFacts,
-    /// Where to look how deep surfaces are in each other, worst first.
+    /// Frames whose penetration depth to compute, worst first.
     suspects: Vec<Suspect>,
-    /// Time that looking took.
+    /// Time spent here.
     pub time: Duration,
 }
 
-/// A frame in which surfaces may be inside each other.
+/// A frame in which surfaces may penetrate each other.
 struct Suspect {
     frame: usize,
     /// Crossings and contacts.
@@ -78,24 +79,24 @@ struct Watched {
     body: usize,
     character: Arc<Character>,
     bones: Vec<ShapeMesh>,
-    /// What the scene says of its skeleton.
+    /// Settings of its skeleton in the scene.
     settings: Rig,
-    /// From the file to the scene.
+    /// Scale from the file to the scene.
     scale: f64,
     place: Pose,
-    /// Whether the scene keeps its surface apart from itself.
+    /// Whether the scene has self-contact for its surface.
     is_kept_apart: bool,
     regions: Vec<Region>,
     skin: Skin,
     facts: BodyFacts,
-    /// Skin in the frame in which it is stretched most, and stretches of its triangles.
+    /// Skin in the frame with the largest stretch, and stretches of its triangles.
     worst_skin: (Vec<Vec3>, Vec<f64>),
     /// The frame in which blend skinning and flesh are compared.
     moment: Option<Snapshot>,
 }
 
 impl Watch {
-    /// Looks at the characters of a scene over `frames` frames; `None` when there are none, or nobody will read it.
+    /// Observes the characters of a scene over `frames` frames; `None` if there are none, or if no report is written.
     pub fn new(scene: &Scene, model: &Model, characters: &[SceneCharacter], frames: usize) -> Option<Self> {
         scene.record.report.file_name("report.html")?;
         let characters: Vec<Watched> = characters.iter().filter_map(|read| Watched::new(scene, model, read)).collect();
@@ -105,7 +106,7 @@ impl Watch {
         let every = scene.record.every.max(1);
         let shown = frames / every;
         let pictures = PICTURES.min(shown + 1);
-        // To the nearest frame that is written; the first and the last are.
+        // The nearest frame that is written; the first and the last are.
         let wanted = |k: usize| (2 * k * shown + pictures - 2) / (2 * (pictures - 1)) * every;
         Some(Self {
             up: up_axis(scene.up),
@@ -120,7 +121,7 @@ impl Watch {
         })
     }
 
-    /// Looks at a frame. Those that only have probes are passed over, as are those between written ones.
+    /// Looks at a frame. Skips frames that only have probes, and those between written ones.
     pub fn look(&mut self, model: &Model, frame: &Frame<'_>) {
         if frame.bodies.len() != model.bodies.len() || !frame.index.is_multiple_of(self.every) {
             return;
@@ -139,7 +140,7 @@ impl Watch {
 
     fn look_for_crossings(&mut self, model: &Model, frame: &Frame<'_>) {
         self.crossing.frames += 1;
-        // Surfaces that nobody keeps apart are looked at one by one.
+        // Surfaces without contact are checked one by one.
         let alone = self.characters.iter().filter(|watched| !watched.is_kept_apart);
         let mut crossings: usize = alone.map(|watched| own_crossings(&frame.bodies[watched.body])).sum();
         if !model.surfaces.groups.is_empty() {
@@ -148,7 +149,7 @@ impl Watch {
         self.crossing.crossings.take(crossings, frame.index);
     }
 
-    /// Crossings of all that is kept apart; what is known of depth, or where to look for it at the end.
+    /// Counts intersections of all surfaces with contact; stores their depth, or the frames to examine at the end.
     fn check(&mut self, model: &Model, frame: &Frame<'_>) -> usize {
         let depth = self.crossing.depth.get_or_insert_default();
         if let (Some(crossings), Some(found)) = (frame.probe("check.crossings"), frame.probe("check.penetration")) {
@@ -166,7 +167,7 @@ impl Watch {
         crossings
     }
 
-    /// Draws, and draws conclusions; `None` when somebody stops it. `last` is where the run ended.
+    /// Draws the pictures and derives the advice; `None` if interrupted. `last` is the last frame of the run.
     pub fn finish(
         mut self,
         scene: &Scene,
@@ -177,7 +178,7 @@ impl Watch {
     ) -> Option<ArtistFacts> {
         let watch = Stopwatch::start();
         let go_on = || (!Interrupt::ambient().is_wanted()).then_some(());
-        // A run that ended early has a last picture all the same.
+        // A run that ended early still has a last picture.
         if self.snapshots.last().is_none_or(|snapshot| snapshot.frame + self.every <= last.index) {
             self.snapshots.push(Snapshot::of(last, self.up));
         }
@@ -278,7 +279,7 @@ impl Watched {
         }
     }
 
-    /// Keeps the frame in which flesh is farthest from where blend skinning puts it.
+    /// Keeps the frame in which the flesh differs most from blend skinning.
     fn look_for_moment(&mut self, frame: &Frame<'_>, up: UpAxis) {
         let flesh = &frame.bodies[self.body].surface_positions;
         let squares: Vec<f64> =
@@ -296,17 +297,17 @@ impl Watched {
         }
     }
 
-    /// The skin where blend skinning alone has it at a time of the run.
+    /// The skin by blend skinning alone at a time of the run.
     fn blended(&self, time: f64) -> Vec<Vec3> {
         let blended = self.character.flesh.blend(&self.character.performance(&self.settings).motions(time));
         blended.iter().map(|x| self.place.to_world(*x * self.scale)).collect()
     }
 
-    /// Frame of the animation at a time of the run, counted as files of skins count.
+    /// Frame of the animation at a time of the run, counted as in skin files.
     fn animation_frame(&self, scene: &Scene, time: f64) -> Option<f64> {
         let settings = &self.settings;
         let rate = scene.frame_rate / scene.record.every.max(1) as f64;
-        // Half a frame of rounding: sums of times are not exact.
+        // Half a frame of tolerance: sums of times are not exact.
         let is_begun = time >= settings.preroll - 0.5 / scene.frame_rate;
         let frame = (settings.start + time - settings.preroll) * rate;
         is_begun.then(|| (frame * 1e3).round() / 1e3)
@@ -342,7 +343,7 @@ impl Watched {
         self.facts
     }
 
-    /// What blend skinning alone would do in some frames.
+    /// Self-intersections by blend skinning alone in some frames.
     fn blend(&self, model: &Model, places: &SurfacePlaces, frames: &[(usize, f64)]) -> Option<BlendFacts> {
         if !self.is_kept_apart {
             return None;
@@ -366,7 +367,7 @@ impl Watched {
     }
 }
 
-/// Pairs of triangles of a skin that cross.
+/// Number of intersecting pairs of triangles of a skin.
 fn own_crossings(body: &BodyFrame<'_>) -> usize {
     let skin = TriMesh::new(body.surface_positions.to_vec(), body.surface_triangles.to_vec());
     skin.map_or(0, |skin| skin.self_intersections(MAX_CROSSINGS).len())
@@ -386,7 +387,7 @@ fn time_facts(reports: &[StepReport], sums: &StepTiming, spent: &Spent, looking:
     ]
     .map(|(name, time)| (name.to_string(), time.as_secs_f64()))
     .to_vec();
-    // Frame 0 is not computed, so report k is of frame k + 1.
+    // Frame 0 is not computed, so report k belongs to frame k + 1.
     let mut slowest: Vec<SlowFrame> = reports
         .iter()
         .enumerate()

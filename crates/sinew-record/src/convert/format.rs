@@ -1,10 +1,10 @@
-//! Which formats a recording can become, by extension.
+//! Output formats of a recording, by extension.
 
 use std::path::Path;
 
 use super::ConvertError;
 
-/// What a recording can become.
+/// Output format of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputFormat {
     /// Cells with fields: `.vtu` per body and frame, `.pvd` over time.
@@ -27,11 +27,11 @@ pub enum OutputFormat {
     Npz,
     /// Pictures.
     Png,
-    /// One moving picture.
+    /// One animated picture.
     Apng,
 }
 
-/// One row per format: extensions, what it is for.
+/// One row per format: extensions and purpose.
 const FORMATS: [(OutputFormat, &[&str], &str); 11] = [
     (OutputFormat::Vtu, &["pvd", "vtu"], "cells with stress and strain, for ParaView and PyVista"),
     (OutputFormat::Usd, &["usda"], "moving surfaces, for Blender, Houdini, Maya and usdview"),
@@ -43,7 +43,7 @@ const FORMATS: [(OutputFormat, &[&str], &str); 11] = [
     (OutputFormat::Csv, &["csv"], "probes over time, for tables and plots"),
     (OutputFormat::Npz, &["npz"], "everything as arrays, for NumPy"),
     (OutputFormat::Png, &["png"], "pictures, one file per frame"),
-    (OutputFormat::Apng, &["apng"], "one moving picture"),
+    (OutputFormat::Apng, &["apng"], "one animated picture"),
 ];
 
 impl OutputFormat {
@@ -57,7 +57,7 @@ impl OutputFormat {
         FORMATS[self as usize].1
     }
 
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub fn purpose(self) -> &'static str {
         FORMATS[self as usize].2
     }
@@ -70,7 +70,7 @@ impl OutputFormat {
     }
 }
 
-/// The list of formats, with a word about popular ones that are not in it.
+/// The list of formats, with a hint for popular ones that are not in it.
 pub(super) fn known_formats(extension: &str) -> String {
     let rows = FORMATS.iter().map(|(_, extensions, purpose)| {
         let names: Vec<String> = extensions.iter().map(|extension| format!(".{extension}")).collect();
@@ -86,7 +86,7 @@ pub(super) fn known_formats(extension: &str) -> String {
         }
         _ => "",
     };
-    format!("known are\n{}{hint}", list.join("\n"))
+    format!("known formats:\n{}{hint}", list.join("\n"))
 }
 
 #[cfg(test)]

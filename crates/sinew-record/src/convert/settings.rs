@@ -1,4 +1,4 @@
-//! How files are written.
+//! Settings of the outputs of a conversion.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::record::{
     picture_params, size, up_axis,
 };
 
-/// How files are written: what the scene said, and what was asked for instead.
+/// Settings of the outputs: those of the scene, replaced by the given options.
 pub(super) struct Settings {
     title: Option<String>,
     pub up: UpAxis,
@@ -31,7 +31,7 @@ impl Settings {
         if scene.is_none() {
             let name = &header.scene_name;
             notes.push(format!(
-                "{name}, as it was recorded, cannot be read any more: z is taken as up, pictures have the usual view"
+                "the recorded text of {name} can no longer be read: z is taken as up, and pictures use the default view"
             ));
         }
         let (title, up, mut record) = scene.unwrap_or((None, Up::Z, Record::default()));
@@ -65,7 +65,7 @@ impl Settings {
         }
         let has_pictures = formats.iter().any(|format| matches!(format, OutputFormat::Png | OutputFormat::Apng));
         if has_pictures && self.pictures.color == Some(ColorField::VonMises) {
-            return Err(ConvertError::NoStress { what: "the colour `von_mises`".into() });
+            return Err(ConvertError::NoStress { what: "the color `von_mises`".into() });
         }
         Ok(())
     }
@@ -126,16 +126,16 @@ impl Settings {
     }
 }
 
-/// Title, up axis and `[record]` of the scene in a recording; `None` when the scene cannot be read any more.
+/// Title, up axis and `[record]` of the scene in a recording; `None` if the scene can no longer be read.
 ///
-/// Everything else is left out: the meshes it names may be gone, and materials may have got other names since.
+/// Everything else is ignored: its mesh files may be gone, and names of materials may have changed.
 fn presentation(header: &Header) -> Option<(Option<String>, Up, Record)> {
     const KEPT: [&str; 3] = ["title", "up", "record"];
     const SKIN: &str = "skin";
     let mut table: toml::Table = header.scene_text.parse().ok()?;
     table.retain(|key, _| KEPT.contains(&key));
     table.insert("duration".into(), "1 s".into());
-    // Skins are written during the run only, and belong to bodies that are left out here.
+    // Skins are written during the run only, and belong to bodies that are ignored here.
     if let Some(record) = table.get_mut("record").and_then(toml::Value::as_table_mut) {
         record.retain(|key, _| !key.starts_with(SKIN));
     }
@@ -159,7 +159,7 @@ mod tests {
         Header { scene_text: scene_text.into(), overrides, ..Header::default() }
     }
 
-    /// Meshes that are gone and materials of another time do not matter.
+    /// Missing meshes and outdated materials have no effect.
     #[test]
     fn view_of_the_scene_outlives_its_bodies() {
         let text = "up = \"y\"\ntitle = \"T\"\n[[body]]\nmesh = { file = \"gone.vtu\" }\nmaterial = { type = \"unheard of\" }\n\

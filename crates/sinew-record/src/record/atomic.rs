@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Atomic files: they appear complete or not at all.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,14 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sinew_fem::RecordError;
 
-/// Files of this process that nobody should find after it: temporary ones, and those of sequences that are not complete.
+/// Files of this process that must not remain after it: temporary ones, and those of incomplete sequences.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 pub(super) fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all unfinished files, for a process that ends at once. From then on no other file appears either: who is about to finish one waits for the end.
+/// Removes all unfinished files, for a process that ends at once. From then on no other file appears either: a thread
+/// that would finish one blocks until the end.
 pub fn give_up_unfinished() {
     let unfinished = unfinished();
     for file in &*unfinished {
@@ -29,8 +30,8 @@ pub fn give_up_unfinished() {
 
 /// A file under a temporary name in the folder of its destination.
 ///
-/// [`AtomicFile::commit`] flushes it to the disk and moves it to its name in one step; dropping it without a commit removes
-/// it. Readers see the old file or the new one, never half of it.
+/// [`AtomicFile::commit`] flushes it to the disk and renames it in one step; dropping it without a commit removes it.
+/// Readers see the old file or the new one, never a part.
 #[derive(Debug)]
 pub struct AtomicFile {
     destination: PathBuf,
@@ -40,9 +41,9 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Opens a temporary file beside `destination`, whose folder is created if it is missing.
+    /// Opens a temporary file beside `destination`; creates the folder if it is missing.
     pub fn create(destination: impl Into<PathBuf>) -> Result<AtomicFile, RecordError> {
-        /// Tells apart temporary files of one process.
+        /// Distinguishes temporary files of one process.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let destination = destination.into();
         let folder = match destination.parent() {
@@ -66,12 +67,12 @@ impl AtomicFile {
         Ok(AtomicFile { destination, temporary, file: Some(BufWriter::new(file)) })
     }
 
-    /// Where the file will appear.
+    /// The final path of the file.
     pub fn path(&self) -> &Path {
         &self.destination
     }
 
-    /// Names the destination in an error of the system.
+    /// Adds the destination to an error of the system.
     pub fn error(&self, source: std::io::Error) -> RecordError {
         RecordError::Io { path: self.destination.clone(), source }
     }
@@ -81,7 +82,7 @@ impl AtomicFile {
         self.write_all(bytes).map_err(|source| self.error(source))
     }
 
-    /// Flushes to the disk and moves the file to its name.
+    /// Flushes to the disk and renames the file to its destination.
     pub fn commit(mut self) -> Result<(), RecordError> {
         self.commit_in_place()
     }
@@ -97,7 +98,7 @@ impl AtomicFile {
         unfinished.remove(&self.temporary);
         let result = result.and_then(|()| std::fs::rename(&self.temporary, &self.destination));
         result.map_err(|source| {
-            // Best effort: the first error is the one worth telling.
+            // Best effort: the first error is the one to report.
             let _ = std::fs::remove_file(&self.temporary);
             RecordError::Io { path: self.destination.clone(), source }
         })
@@ -126,7 +127,7 @@ impl Drop for AtomicFile {
     }
 }
 
-/// Scratch space on the disk beside a destination, for formats that group what arrives over time. Vanishes when dropped.
+/// Temporary storage on the disk beside a destination, for formats that group data over time. Removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Spool(AtomicFile);
 
@@ -135,7 +136,7 @@ impl Spool {
         AtomicFile::create(destination).map(Spool)
     }
 
-    /// Appends some of the bytes written so far to `out`; more may follow.
+    /// Appends a range of the bytes written so far to `out`; more may follow.
     pub fn copy_range_to(&mut self, range: Range<u64>, out: &mut AtomicFile) -> Result<(), RecordError> {
         let Some(writer) = &mut self.0.file else { return Ok(()) };
         let destination = self.0.destination.clone();
@@ -208,7 +209,7 @@ mod tests {
     fn errors_name_the_path_and_the_cause() {
         let folder = TestFolder::new("atomic-error");
         write_file(folder.path("plain"), b"x").unwrap();
-        // A file where a folder should be: refused for every user, root included.
+        // A file in the place of a folder: an error for every user, including root.
         let error = AtomicFile::create(folder.path("plain/inside.txt")).unwrap_err().to_string();
         assert!(error.contains("plain") && error.contains("cannot write"), "{error}");
     }

@@ -8,7 +8,7 @@ use sinew_fem::{Frame, RecordError, Recorder};
 use super::FileRecorder;
 use super::atomic::AtomicFile;
 
-/// Writes `time` and all probes of every frame. Numbers are written so that reading them gives the same bits.
+/// Writes `time` and all probes of every frame, with enough digits to restore every bit.
 pub struct CsvRecorder {
     path: PathBuf,
     file: Option<AtomicFile>,
@@ -82,7 +82,7 @@ pub(super) fn row_size(time: f64, values: &[f64]) -> u64 {
     (number(time).len() + values.iter().map(|&value| number(value).len() + 1).sum::<usize>() + 1) as u64
 }
 
-/// Shortest decimal that reads back as the same number; `nan` and `inf` as common readers know them.
+/// Shortest decimal that reads back as the same number; `nan` and `inf` in their common spelling.
 fn number(value: f64) -> String {
     if value.is_finite() {
         let magnitude = value.abs();

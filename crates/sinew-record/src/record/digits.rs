@@ -1,10 +1,10 @@
-//! Single-precision numbers as text: as many digits as they hold, no more.
+//! Single-precision numbers as text, with only as many digits as needed.
 
 use std::io::Write;
 
 use rayon::prelude::*;
 
-/// Items that one task writes: enough that starting it costs nothing.
+/// Number of items that one task writes: enough that starting it costs nothing.
 const CHUNK: usize = 4096;
 
 /// Appends the shortest text that reads back as the same number.

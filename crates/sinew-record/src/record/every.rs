@@ -1,8 +1,8 @@
-//! Passes on every n-th frame.
+//! A recorder that forwards every n-th frame.
 
 use sinew_fem::{Frame, RecordError, Recorder};
 
-/// A recorder that hands every `every`-th frame (and the first) to another.
+/// Forwards every `every`-th frame, and the first, to another recorder.
 pub struct Every<R> {
     inner: R,
     every: usize,
@@ -10,7 +10,7 @@ pub struct Every<R> {
 }
 
 impl<R: Recorder> Every<R> {
-    /// `every` of at least one.
+    /// `every` is at least one.
     pub fn new(every: usize, inner: R) -> Every<R> {
         Every { inner, every: every.max(1), seen: 0 }
     }

@@ -7,7 +7,7 @@ use sinew_scene::spec::material::FIBER_FIELD;
 /// A field that pictures can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorField {
-    /// Von Mises stress [Pa].
+    /// Von Mises stress \[Pa\].
     VonMises,
     /// Volume ratio J.
     VolumeRatio,
@@ -15,16 +15,16 @@ pub enum ColorField {
     Stretch,
     /// Stretch of muscle fibers; 1 where there are none.
     FiberStretch,
-    /// Length of the displacement [m].
+    /// Length of the displacement \[m\].
     Displacement,
-    /// Speed [m/s].
+    /// Speed \[m/s\].
     Speed,
     /// Cell label.
     Label,
 }
 
 impl ColorField {
-    /// Names in scenes, with what they mean.
+    /// Names in scenes.
     pub const NAMES: [(&'static str, ColorField); 7] = [
         ("von_mises", ColorField::VonMises),
         ("J", ColorField::VolumeRatio),
@@ -35,13 +35,13 @@ impl ColorField {
         ("label", ColorField::Label),
     ];
 
-    /// The field of a name.
+    /// The field with a name.
     pub fn from_name(name: &str) -> Result<ColorField, RecordError> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, field)| field).ok_or_else(|| {
             let known: Vec<&str> = Self::NAMES.iter().map(|(known, _)| *known).collect();
             RecordError::Unsupported {
                 format: "picture",
-                reason: format!("there is no field `{name}` to colour by; there are {}", known.join(", ")),
+                reason: format!("there is no field `{name}` to color by; fields are {}", known.join(", ")),
             }
         })
     }
@@ -59,12 +59,12 @@ impl ColorField {
             ColorField::VonMises => ("von Mises stress", &[("MPa", 1e-6), ("kPa", 1e-3), ("Pa", 1.0)]),
             ColorField::VolumeRatio => ("volume ratio J", &[]),
             ColorField::Stretch => ("largest stretch", &[]),
-            ColorField::FiberStretch => ("stretch of fibres", &[]),
+            ColorField::FiberStretch => ("fiber stretch", &[]),
             ColorField::Displacement => ("displacement", &[("m", 1.0), ("cm", 1e2), ("mm", 1e3)]),
             ColorField::Speed => ("speed", &[("m/s", 1.0), ("mm/s", 1e3)]),
             ColorField::Label => ("label", &[]),
         };
-        // The first unit that needs no leading zero; the last for the smallest.
+        // The first unit without a leading zero; the last for the smallest values.
         match units.iter().find(|(_, factor)| largest * factor >= 1.0).or(units.last()) {
             Some((unit, factor)) => (format!("{name} [{unit}]"), *factor),
             None => (name.into(), 1.0),
@@ -74,7 +74,7 @@ impl ColorField {
     /// The range of the color map from the smallest and largest value seen.
     pub(crate) fn range(self, min: f64, max: f64) -> [f64; 2] {
         match self {
-            // One is the middle of the map: no change of volume or length.
+            // One is the center of the map: no change of volume or length.
             ColorField::VolumeRatio | ColorField::FiberStretch => {
                 let reach = (max - 1.0).max(1.0 - min).max(1e-3);
                 [1.0 - reach, 1.0 + reach]
@@ -105,7 +105,7 @@ impl ColorField {
     }
 }
 
-/// |F a| of each cell; 1 where no fibers run.
+/// |F a| of each cell; 1 without fibers.
 fn fiber_stretches(body: &BodyFrame<'_>) -> Vec<f64> {
     let deformations = body.cell_fields().deformation_gradient;
     let Some(field) = body.mesh.cell_fields().get(FIBER_FIELD).filter(|field| field.components == 3) else {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn volume_ratio_is_centred_on_one() {
+    fn volume_ratio_is_centered_on_one() {
         assert_eq!(ColorField::VolumeRatio.range(0.75, 1.125), [0.75, 1.25]);
     }
 

@@ -1,7 +1,8 @@
-//! GLB: a shot for web pages, game engines and viewers.
+//! GLB: an animation for web pages, game engines and viewers.
 //!
-//! glTF deforms meshes by morph targets, a few shapes that are added with weights over time. They are fitted to the motion of each
-//! body, which leaves an error that is told; exact motion is in USD, Alembic through USD, and point caches.
+//! glTF deforms meshes by morph targets, a few shapes that are added with weights over time. They are fitted to the
+//! motion of each body, and the remaining error is reported. For exact motion use USD, Alembic through USD, or point
+//! caches.
 
 use std::path::PathBuf;
 
@@ -16,19 +17,19 @@ use super::atomic::{AtomicFile, write_file};
 use super::shapes::{f32s, points_f32};
 use super::surface::Cast;
 
-/// Most morph targets of a body: what viewers are built for.
+/// Maximum number of morph targets of a body that viewers support.
 pub const MAX_MORPH_TARGETS: usize = 32;
 
-/// Positions are kept in memory until the end; beyond this many bytes every second frame is left out.
+/// Maximum memory for positions in bytes; beyond it every second frame is dropped.
 const KEPT_BYTES: usize = 2 << 30;
 
-/// Fits and writes one file when it is finished.
+/// Fits the motion and writes one file when it is finished.
 pub struct GlbRecorder {
     path: PathBuf,
     params: GlbParams,
     cast: Option<Cast>,
     frames: Vec<Moment>,
-    /// Only every so many frames are kept.
+    /// Interval between kept frames.
     stride: usize,
     seen: usize,
     kept_bytes: usize,
@@ -37,14 +38,14 @@ pub struct GlbRecorder {
     is_finished: bool,
 }
 
-/// How a GLB file is made.
+/// Parameters of a GLB file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GlbParams {
     /// Axis that points up.
     pub up: UpAxis,
-    /// Most morph targets of a body.
+    /// Maximum number of morph targets of a body.
     pub morph_targets: usize,
-    /// Name of scene and animation; that of the file when `None`.
+    /// Name of scene and animation; `None` uses the file name.
     pub title: Option<String>,
 }
 
@@ -54,7 +55,7 @@ impl Default for GlbParams {
     }
 }
 
-/// Everything that moves, at one time.
+/// Positions and poses at one time.
 struct Moment {
     time: f64,
     bodies: Vec<Vec<[f32; 3]>>,
@@ -81,7 +82,7 @@ impl GlbRecorder {
         })
     }
 
-    /// Most bytes of a file: positions and normals of base and targets, triangles, weights.
+    /// Maximum size of a file in bytes: positions and normals of base and targets, triangles, weights.
     pub(super) fn largest_size(cast: &Cast, frames: usize, morph_targets: usize) -> u64 {
         let targets = morph_targets.min(frames) as u64;
         let (count, mut bytes) = (frames as u64, 4 * frames as u64);
@@ -154,11 +155,11 @@ impl GlbRecorder {
     }
 }
 
-/// How far the fitted motion is from the recorded one.
+/// A note on the error of the fitted motion.
 fn error_note(file: &str, body: &str, fit: &MorphFit, size: f32) -> String {
     let percent = if size > 0.0 { 100.0 * f64::from(fit.largest_error) / f64::from(size) } else { 0.0 };
     format!(
-        "{file}: {} morph targets show \"{body}\" with an error of at most {} ({} % of its size), {} in the mean",
+        "{file}: {} morph targets show \"{body}\" with an error of at most {} ({} % of its size), {} on average",
         fit.targets.len(),
         length(fit.largest_error),
         two_digits(percent),
@@ -172,7 +173,7 @@ fn length(metres: f32) -> String {
     if metres < 1e-5 { format!("{} µm", two_digits(metres * 1e6)) } else { format!("{} mm", two_digits(metres * 1e3)) }
 }
 
-/// Two digits tell enough about an error.
+/// Two digits are enough for an error.
 fn two_digits(value: f64) -> String {
     format_number(format!("{value:.1e}").parse().unwrap_or(value))
 }

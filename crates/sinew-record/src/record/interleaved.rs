@@ -1,4 +1,4 @@
-//! Arrays that grow side by side, on the disk until they are complete.
+//! Arrays that grow in parallel, on the disk until they are complete.
 
 use std::io::Write;
 use std::ops::Range;
@@ -8,16 +8,17 @@ use sinew_fem::RecordError;
 
 use super::atomic::{AtomicFile, Spool};
 
-/// Rows of several arrays in one temporary file: a file per array would be hundreds of open files for a body with its muscles.
+/// Rows of several arrays in one temporary file: one file per array would be hundreds of open files for a body with its
+/// muscles.
 pub(crate) struct Interleaved {
     spool: Spool,
     length: u64,
-    /// Place of each row of each array.
+    /// Byte range of each row of each array.
     rows: Vec<Vec<Range<u64>>>,
 }
 
 impl Interleaved {
-    /// `arrays` empty arrays, kept beside `destination`.
+    /// Creates `arrays` empty arrays beside `destination`.
     pub fn create(destination: &Path, arrays: usize) -> Result<Interleaved, RecordError> {
         Ok(Interleaved { spool: Spool::create(destination)?, length: 0, rows: vec![Vec::new(); arrays] })
     }
@@ -42,7 +43,7 @@ impl Interleaved {
     pub fn copy_rows(&mut self, array: usize, rows: Range<usize>, out: &mut AtomicFile) -> Result<(), RecordError> {
         let mut rows = self.rows[array][rows].iter().cloned().peekable();
         while let Some(mut row) = rows.next() {
-            // Rows of a lone array follow each other.
+            // Rows of a single array are contiguous.
             while let Some(next) = rows.next_if(|next| next.start == row.end) {
                 row.end = next.end;
             }

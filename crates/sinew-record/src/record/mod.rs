@@ -1,4 +1,4 @@
-//! Where frames go: files that appear whole or not at all.
+//! Recorders, which write frames to files. A file appears complete or not at all.
 //!
 //! | recorder | file | for |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | [`UsdRecorder`] | `.usda` | Blender, Houdini: moving surfaces |
 //! | [`GlbRecorder`] | `.glb` | web pages and engines: moving surfaces, nearly exact |
 //! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
-//! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion for a mesh that is there already |
+//! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion of an existing mesh |
 //! | [`CsvRecorder`] | `.csv` | tables: probes over time |
 //! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
 //! | [`PictureRecorder`] | `.png`, animated `.png` | the eye |
@@ -68,19 +68,19 @@ use self::skin::{Shutter, SkinRecorder, Stand};
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, VtuRecorder};
 
-/// A recorder that knows its files.
+/// A recorder that lists its files.
 pub(crate) trait FileRecorder: Recorder {
     /// Files written so far; complete after `finish`.
     fn files(&self) -> Vec<PathBuf>;
 }
 
-/// The recorders that `[record]` asks for, writing to `folder`.
+/// The recorders of `[record]`, writing to `folder`.
 pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
     let characters = if scene.record.skin.is_empty() { Vec::new() } else { load_characters(scene)? };
     open_with(scene, folder, &characters)
 }
 
-/// Like [`open`], with the characters of the scene, which were read already.
+/// Like [`open`], with the characters of the scene, which have already been read.
 pub fn open_with(
     scene: &Scene,
     folder: &Path,
@@ -104,7 +104,7 @@ pub fn open_with(
         let params = GlbParams { up, morph_targets: record.morph_targets, title: scene.title.clone() };
         recorders.push(due(every, GlbRecorder::create(folder.join(name).with_extension("glb"), params)?));
     }
-    // Files of a sequence have a folder of their own.
+    // Files of a sequence have their own folder.
     if let Some(name) = record.obj.file_name("surface.obj") {
         recorders.push(due(every, ObjRecorder::create(folder.join("obj").join(name).with_extension("obj"), up)?));
     }
@@ -186,7 +186,7 @@ fn due(every: usize, recorder: impl Recorder + 'static) -> Box<dyn Recorder> {
     Box::new(Every::new(every, recorder))
 }
 
-/// How pictures are taken, but for where they go.
+/// Parameters of pictures, without their paths.
 pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Result<PictureParams, RecordError> {
     let f32s = |v: [f64; 3]| v.map(|c| c as f32);
     let color = record.color.as_deref().map(ColorField::from_name).transpose()?;
@@ -243,7 +243,7 @@ pub(crate) mod tests {
         });
     }
 
-    /// Cells whose deformation nobody asks for.
+    /// Cells without deformation.
     struct NoCells;
 
     impl CellSource for NoCells {
@@ -252,7 +252,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimeter per frame, 60 times a second.
+    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimeter per frame, 60 times a
+    /// second.
     pub(crate) fn tets_at(index: usize, count: usize, show: &mut dyn FnMut(&Frame<'_>)) {
         let rest = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
         let (mesh, _) = CellMesh::from_tets(rest, &[[0, 1, 2, 3]]).unwrap();
@@ -284,7 +285,7 @@ pub(crate) mod tests {
         });
     }
 
-    /// An empty folder that is removed with everything in it.
+    /// An empty folder that is removed with its contents at the end.
     pub(crate) struct TestFolder(PathBuf);
 
     impl TestFolder {
@@ -299,7 +300,7 @@ pub(crate) mod tests {
             self.0.join(name)
         }
 
-        /// Names of what is directly inside, sorted.
+        /// Names of its direct entries, sorted.
         pub fn entries(&self) -> Vec<String> {
             let mut names: Vec<String> = std::fs::read_dir(&self.0)
                 .unwrap()

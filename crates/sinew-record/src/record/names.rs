@@ -1,4 +1,4 @@
-//! Names that files and formats accept, made from names that people gave.
+//! Valid names for files and formats, made from user-given names.
 
 /// Text for an XML attribute or element.
 pub(crate) fn escaped(text: &str) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// An identifier as USD wants it (a letter or `_`, then letters, digits and `_`), different from all in `taken`.
+/// An identifier valid in USD (a letter or `_`, then letters, digits and `_`), different from all in `taken`.
 pub(crate) fn identifier(name: &str, taken: &[String]) -> String {
     let mut base: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if base.is_empty() || base.starts_with(|c: char| c.is_ascii_digit()) {

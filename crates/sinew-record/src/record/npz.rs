@@ -1,23 +1,24 @@
-//! NPZ: everything as arrays for `numpy.load`.
+//! NPZ: all data as arrays for `numpy.load`.
 //!
 //! | array | shape | content |
 //! |---|---|---|
-//! | `times`, `frames` | frames | time [s] and number of each frame |
+//! | `times`, `frames` | frames | time \[s\] and index of each frame |
 //! | `probe_names`, `probes` | probes; frames × probes | |
-//! | `rest/BODY` | nodes × 3 | positions at rest [m] |
-//! | `tets/BODY`, `quadratic_tets/BODY`, `hexes/BODY` | cells × 4, × 10, × 8 | nodes of the cells, where there are such cells |
-//! | `labels/BODY` | cells | label of each cell, tetrahedra and hexahedra in the order of the mesh; where there are labels |
-//! | `triangles/BODY` | triangles × 3 | visible surface, as numbers of surface vertices |
+//! | `rest/BODY` | nodes × 3 | positions at rest \[m\] |
+//! | `tets/BODY`, `quadratic_tets/BODY`, `hexes/BODY` | cells × 4, × 10, × 8 | nodes of the cells, if any |
+//! | `labels/BODY` | cells | label of each cell, tetrahedra and hexahedra in mesh order; if there are labels |
+//! | `triangles/BODY` | triangles × 3 | visible surface, as indices of surface vertices |
 //! | `surface_nodes/BODY` | vertices | the node of each surface vertex, or the nearest to it |
-//! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | [m], [m/s] |
-//! | `surface/BODY` | frames × vertices × 3 | visible surface [m], where its vertices are not nodes |
-//! | `poses/SHAPE` | frames × 7 | x, y, z [m] and rotation as a quaternion x, y, z, w |
-//! | `contact_counts` | frames | places where bodies touch, where contacts are recorded; the rows of the next arrays belong to the frames in order |
-//! | `contact_between`, `contact_names` | contacts × 2; names | who is pushed, and who pushes, as numbers of names |
-//! | `contact_places`, `contact_normals`, `contact_forces` | contacts × 3 | [m], towards the one that is pushed, on it with friction [N] |
-//! | `contact_gaps`, `contact_areas` | contacts | distance, below zero where they have sunk in [m]; area at rest [m²] |
+//! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | \[m\], \[m/s\] |
+//! | `surface/BODY` | frames × vertices × 3 | visible surface \[m\], if its vertices are not nodes |
+//! | `poses/SHAPE` | frames × 7 | x, y, z \[m\] and rotation as a quaternion x, y, z, w |
+//! | `contact_counts` | frames | contact points, if recorded; the arrays below have their rows in frame order |
+//! | `contact_between`, `contact_names` | contacts × 2; names | pushed and pushing body, as indices of names |
+//! | `contact_places`, `contact_normals` | contacts × 3 | \[m\]; unit vector toward the pushed body |
+//! | `contact_forces` | contacts × 3 | force on the pushed body, including friction \[N\] |
+//! | `contact_gaps`, `contact_areas` | contacts | distance, negative for penetration \[m\]; area at rest \[m²\] |
 //!
-//! The archive is not compressed, so members can be mapped into memory. Arrays over time are kept on the disk until the end.
+//! The archive is not compressed, so members can be memory-mapped. Arrays over time stay on the disk until the end.
 
 use std::path::PathBuf;
 
@@ -36,9 +37,9 @@ use super::zip::{ZipWriter, archive_size};
 pub struct NpzRecorder {
     path: PathBuf,
     cast: Option<Cast>,
-    /// Arrays that do not change.
+    /// Constant arrays.
     still: Vec<(Layout, Vec<u8>)>,
-    /// Arrays with a row per frame, and what is in them.
+    /// Arrays with a row per frame.
     moving: Vec<Moving>,
     rows: Option<Interleaved>,
     contacts: ContactArrays,
@@ -50,10 +51,10 @@ pub struct NpzRecorder {
 #[derive(Clone, Debug, PartialEq)]
 struct Layout {
     name: String,
-    /// Kind and bytes of a number as NumPy writes them.
+    /// Kind and size of a number in NumPy's notation.
     kind: String,
     number_bytes: usize,
-    /// Sizes behind the first.
+    /// Shape without the first dimension.
     row: Vec<usize>,
 }
 
@@ -66,7 +67,7 @@ impl Layout {
         self.number_bytes * self.row.iter().product::<usize>()
     }
 
-    /// What stands before the numbers in a `.npy` file; its length is a multiple of 64, so that the numbers are aligned.
+    /// The header of a `.npy` file; its length is a multiple of 64, so that the numbers are aligned.
     fn head(&self, rows: usize) -> Vec<u8> {
         let sizes: String = std::iter::once(&rows).chain(&self.row).map(|size| format!("{size}, ")).collect();
         let mut text =
@@ -144,7 +145,7 @@ impl NpzRecorder {
         }
         for (array, Moving { layout, checksum }) in self.moving.iter().enumerate() {
             let head = layout.head(self.frame_count);
-            // The checksum of head and rows from those of both: the rows need not be read for it.
+            // Combines the checksums of header and rows, so that the rows need not be read.
             let mut whole = crc32fast::Hasher::new();
             whole.update(&head);
             whole.combine(checksum);
@@ -168,7 +169,7 @@ impl Recorder for NpzRecorder {
         }
         let rows = moving_rows(frame);
         if self.moving.iter().zip(&rows).any(|(array, row)| array.layout.row_bytes() != row.len()) {
-            let reason = format!("the arrays at frame {} are not those of the first frame", frame.index);
+            let reason = format!("the arrays at frame {} differ from those of the first frame", frame.index);
             return Err(RecordError::Unsupported { format: "NPZ", reason });
         }
         let failed = |source| RecordError::Io { path: self.path.clone(), source };
@@ -187,7 +188,7 @@ impl Recorder for NpzRecorder {
         }
         self.is_finished = true;
         let result = self.write();
-        // Gives the disk space of the rows back.
+        // Frees the disk space of the rows.
         self.rows = None;
         result
     }
@@ -199,7 +200,7 @@ impl FileRecorder for NpzRecorder {
     }
 }
 
-/// Where bodies touch, one row per place: frames have different numbers of them.
+/// Contact points, one row each, because their number differs between frames.
 #[derive(Default)]
 struct ContactArrays {
     names: Vec<String>,
@@ -233,7 +234,7 @@ impl ContactArrays {
         }
     }
 
-    /// Nothing where no frame had any.
+    /// The arrays; empty if no frame had contacts.
     fn arrays(&self) -> Vec<(Layout, Vec<u8>)> {
         if self.between.is_empty() {
             return Vec::new();
@@ -337,7 +338,7 @@ fn integers(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// Texts as NumPy keeps them: all as long as the longest, four bytes per character, zeros behind the end.
+/// Texts in NumPy's format: all as long as the longest, four bytes per character, padded with zeros.
 fn texts(array: &str, names: &[String]) -> (Layout, Vec<u8>) {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1);
     let mut bytes = Vec::with_capacity(4 * longest * names.len());

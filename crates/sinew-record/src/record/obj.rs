@@ -1,6 +1,6 @@
-//! OBJ sequences: one file per frame with everything that can be seen, each body and shape an object of its own.
+//! OBJ sequences: one file per frame with everything visible, one object per body and shape.
 //!
-//! Positions are those of the scene in meters. OBJ has no axis that points up; the first line of each file tells it.
+//! Positions are those of the scene in meters. OBJ has no up axis; the first line of each file states it.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ impl FileRecorder for ObjRecorder {
 
 /// The first line: what the numbers mean.
 fn comment(up: UpAxis) -> Vec<u8> {
-    format!("# Sinew: metres, +{up:?} is up\n").into_bytes()
+    format!("# Sinew: meters, +{up:?} is up\n").into_bytes()
 }
 
 /// A file with one object.
@@ -74,7 +74,7 @@ pub(super) fn encode_object(name: &str, positions: &[[f32; 3]], triangles: &[[u3
     text
 }
 
-/// `first` is the number of the object's first vertex; OBJ counts through the whole file, from 1.
+/// `first` is the index of the object's first vertex; OBJ counts through the whole file, from 1.
 fn append_object(text: &mut Vec<u8>, name: &str, positions: &[[f32; 3]], triangles: &[[u32; 3]], first: u64) {
     // A space would end the name for some readers.
     let name: String = name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();
@@ -113,7 +113,7 @@ mod tests {
         drop(recorder);
         assert_eq!(folder.entries(), ["shot_00000.obj", "shot_00005.obj"]);
         let text = std::fs::read_to_string(folder.path("shot_00005.obj")).unwrap();
-        assert!(text.starts_with("# Sinew: metres, +Z is up\no floor\n"), "{text}");
+        assert!(text.starts_with("# Sinew: meters, +Z is up\no floor\n"), "{text}");
         let ball = text.split("o ball\n").nth(1).unwrap();
         // The ball of radius 0.2 m is half a meter along x.
         let xs: Vec<f32> = ball

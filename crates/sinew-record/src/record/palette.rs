@@ -1,7 +1,7 @@
 //! A common palette for the frames of an animation.
 //!
-//! Median cut over a histogram of 5-bit colors, then a few rounds of k-means. 255 colors and a faint ordered dither are
-//! enough for smooth shading, and a third of the bytes of true color.
+//! Median cut over a histogram of 5-bit colors, then a few rounds of k-means. 255 colors and a faint ordered dither
+//! suffice for smooth shading, with a third of the bytes of true color.
 
 use sinew_raster::Image;
 
@@ -43,8 +43,8 @@ impl Histogram {
     }
 
     pub fn palette(&self) -> Palette {
-        // Mean color and weight of every bin in use. The power keeps a large background from taking all colors, but leaves
-        // it enough for a gradient without steps.
+        // Mean color and weight of every used bin. The power keeps a large background from taking all colors, but
+        // leaves it enough for a gradient without steps.
         let points: Vec<([f32; 3], f32)> = self
             .bins
             .iter()
@@ -76,7 +76,7 @@ fn median_cut(points: Vec<([f32; 3], f32)>) -> Vec<[f32; 3]> {
     }
     let mut boxes = vec![(spread(&points), points)];
     while boxes.len() < COLORS {
-        // Split where the error is largest; the first of equals, so that the result is the same every time.
+        // Split where the error is largest; the first of equals, so that the result is deterministic.
         let Some((at, _)) =
             boxes.iter().enumerate().filter(|(_, b)| b.1.len() > 1).fold(None, |best, (i, b)| match best {
                 Some((_, error)) if error >= b.0.1 => best,
@@ -154,14 +154,14 @@ impl Palette {
         Palette { colors, table }
     }
 
-    /// Bytes for the PLTE chunk, the transparent entry included.
+    /// Bytes of the PLTE chunk, including the transparent entry.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.colors.iter().flatten().map(|&c| c.round().clamp(0.0, 255.0) as u8).collect();
         bytes.extend([0, 0, 0]);
         bytes
     }
 
-    /// Index for the color at column `x` of row `y`. The dither depends only on the place, so what does not move does not
+    /// Index of the color at column `x` of row `y`. The dither depends only on the position, so static parts do not
     /// flicker.
     pub fn index(&self, color: [u8; 3], x: usize, y: usize) -> u8 {
         /// Bayer's 4 × 4 matrix, in sixteenths.
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_colours_are_kept_exactly() {
+    fn few_colors_are_kept_exactly() {
         let mut image = Image::filled(8, 8, [200, 30, 60]);
         image.pixels[..96].copy_from_slice(&[10, 240, 90].repeat(32));
         let mut histogram = Histogram::new();

@@ -1,7 +1,8 @@
 //! Pictures of a run: stills and one animation.
 //!
-//! Frames are kept as snapshots and drawn at the end, when it is known what the camera must see and which values the colors
-//! must span. Who is interrupted draws nothing: the recording has it all, and pictures of it can be drawn later. Memory is bounded: very long runs are thinned out evenly.
+//! Frames are kept as snapshots and drawn at the end, when the view of the camera and the range of the colors are
+//! known. An interrupted run draws nothing: pictures can be drawn from the recording later. Memory is bounded: very
+//! long runs are thinned out evenly.
 
 use std::path::PathBuf;
 
@@ -21,28 +22,28 @@ use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 
-/// What pictures show and where they go.
+/// Contents and paths of pictures.
 #[derive(Clone, Debug)]
 pub struct PictureParams {
     /// Stills become `<stem>_00000.png` beside this path; `None` for no stills.
     pub stills: Option<PathBuf>,
     /// File of the animation; `None` for no animation.
     pub animation: Option<PathBuf>,
-    /// Width and height of stills [pixels]. The animation has the same shape and is at most 720 pixels wide.
+    /// Width and height of stills \[pixels\]. The animation has the same aspect ratio and is at most 720 pixels wide.
     pub size: [usize; 2],
     /// Axis that points up.
     pub up: UpAxis,
-    /// Where the camera stands [m]; where it sees everything when `None`.
+    /// Position of the camera \[m\]; `None` shows everything.
     pub eye: Option<[f32; 3]>,
-    /// The point in the middle of the picture [m]; the middle of the scene when `None`.
+    /// The point at the center of the picture \[m\]; `None` uses the center of the scene.
     pub target: Option<[f32; 3]>,
-    /// Direction that is upwards in the picture; the up axis when `None`.
+    /// Upward direction in the picture; `None` uses the up axis.
     pub camera_up: Option<[f32; 3]>,
     /// Direction and lens of the automatic camera.
     pub fit: FitParams,
-    /// Field that colors the bodies; plain flesh when `None`.
+    /// Field that colors the bodies; `None` uses plain flesh color.
     pub color: Option<ColorField>,
-    /// Values at the ends of the color map; the extremes of the run when `None`.
+    /// Values at the ends of the color map; `None` uses the extremes of the run.
     pub range: Option<[f64; 2]>,
     /// Whether a ground is drawn: at the height of a level plane, else under the lowest point.
     pub ground: GroundStyle,
@@ -50,12 +51,12 @@ pub struct PictureParams {
     pub title: Option<String>,
 }
 
-/// What lies under a scene.
+/// The ground under a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroundStyle {
     /// A checkered floor.
     Checker,
-    /// Nothing.
+    /// No ground.
     None,
 }
 
@@ -78,19 +79,19 @@ impl Default for PictureParams {
     }
 }
 
-/// Frames of an animation: four seconds at 30 per second, and at most a few megabytes.
+/// Maximum number of frames of an animation: four seconds at 30 per second, and at most a few megabytes.
 const ANIMATION_FRAMES: usize = 120;
 
-/// Widest animation [pixels].
+/// Maximum width of an animation \[pixels\].
 const ANIMATION_WIDTH: usize = 720;
 
 /// Snapshots are thinned out beyond this many bytes.
 const SNAPSHOT_BYTES: usize = 512 << 20;
 
-/// Pictures that choose the colors of an animation.
+/// Number of pictures that determine the palette of an animation.
 const PALETTE_EXAMPLES: usize = 6;
 
-/// Pictures that are drawn at the same time: a few megabytes each.
+/// Number of pictures that are drawn at the same time: a few megabytes each.
 const BATCH: usize = 8;
 
 /// Draws stills and an animation when it is finished.
@@ -99,23 +100,23 @@ pub struct PictureRecorder {
     bodies: Vec<Vec<[u32; 3]>>,
     topology_revision: u64,
     shapes: Vec<ShapeMesh>,
-    /// Height of a level plane, if there is one, and the shapes that are such planes.
+    /// Height of a level plane, if there is one, and for each shape whether it is such a plane.
     level: Option<f32>,
     is_level: Vec<bool>,
     snapshots: Vec<Snapshot>,
     snapshot_bytes: usize,
-    /// Only every so many frames are kept.
+    /// Interval between kept frames.
     stride: usize,
     seen: usize,
     bounds: Bounds,
     values: [f64; 2],
-    /// Of all contacts [N].
+    /// Largest contact force \[N\].
     largest_force: f32,
     files: Sequence,
     is_finished: bool,
 }
 
-/// One moment: everything that moves.
+/// Moving data at one time.
 struct Snapshot {
     index: usize,
     time: f64,
@@ -157,7 +158,7 @@ impl PictureRecorder {
         let levels: Vec<Option<f32>> =
             frame.shapes.iter().map(|shape| ground_level(shape.shape, &shape.pose, self.params.up.index())).collect();
         self.is_level = levels.iter().map(Option::is_some).collect();
-        // The highest floor is the one that is seen.
+        // The highest floor is the visible one.
         self.level = levels.into_iter().flatten().fold(None, |best: Option<f32>, l| Some(best.map_or(l, |b| b.max(l))));
     }
 
@@ -204,12 +205,12 @@ impl PictureRecorder {
         let shrink = (ANIMATION_WIDTH as f64 / width as f64).min(1.0);
         let scaled = |side: usize| ((side as f64 * shrink / 2.0).round() as usize * 2).max(2);
         let small = [scaled(width), scaled(height)];
-        // Frames of the animation are shrunk stills where there are stills, else drawn at their own size.
+        // Frames of the animation are shrunk stills if there are stills, else drawn at their own size.
         let renderer = match &self.params.stills {
             Some(_) => Renderer::new(width, height),
             None => Renderer::new(small[0], small[1]),
         };
-        // Pictures take longest of all outputs, so before each of them somebody may stop it.
+        // Pictures take the longest of all outputs, so the run can be interrupted before each of them.
         let interrupt = Interrupt::ambient();
         let draw = |i: usize| match interrupt.is_wanted() {
             true => Err(RecordError::Interrupted),
@@ -256,11 +257,11 @@ impl PictureRecorder {
         Ok(())
     }
 
-    /// What stays the same in all pictures.
+    /// The constant part of all pictures.
     fn stage(&self) -> Stage {
         let up = self.params.up.index();
         let mut bounds = self.bounds;
-        // Obstacles and rigid bodies belong in view too, unless they dwarf what they act on.
+        // Obstacles and rigid bodies must be in view too, unless they are much larger than the bodies.
         let size = bounds.radius();
         for snapshot in &self.snapshots {
             for (shape, rows) in self.drawn_shapes(snapshot) {
@@ -275,7 +276,7 @@ impl PictureRecorder {
             GroundStyle::Checker => self.level.or((!bounds.is_empty()).then(|| bounds.min[up])),
         };
         if let Some(level) = self.level.filter(|_| self.params.ground == GroundStyle::Checker) {
-            // The floor belongs in the picture when something may fall on it.
+            // The floor must be in view if something may fall on it.
             let gap = bounds.min[up] - level;
             if gap > 0.0 && gap < 2.0 * size {
                 bounds.min[up] = level;
@@ -304,7 +305,7 @@ impl PictureRecorder {
         Stage { camera, bounds, ground, legend }
     }
 
-    /// Shapes with their place; level planes are the ground and not drawn again.
+    /// Shapes with their poses; level planes are the ground and not drawn again.
     fn drawn_shapes<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = (&'a ShapeMesh, &'a [[f32; 3]; 4])> {
         let all = self.shapes.iter().zip(&snapshot.shapes).zip(&self.is_level);
         all.filter(|(_, is_level)| !**is_level).map(|(shape, _)| shape)
@@ -344,7 +345,7 @@ impl PictureRecorder {
         if self.largest_force > 0.0 {
             let arrows = ArrowScale { force: self.largest_force, length: LONGEST_ARROW * stage.bounds.radius() };
             draw_forces(&mut image, &stage.camera, &snapshot.contacts, arrows);
-            // Two digits are enough to read a length by.
+            // Two digits suffice for reading a length.
             let digits = 10f64.powf(f64::from(arrows.force).log10().floor() - 1.0);
             let force = (f64::from(arrows.force) / digits).round() * digits;
             draw_footnote(&mut image, &format!("longest arrow {}", format_quantity(force, Dimension::FORCE)));
@@ -364,7 +365,7 @@ struct LegendText {
     label: String,
     min: f64,
     max: f64,
-    /// From SI to the unit of the label.
+    /// Factor from SI to the unit of the label.
     factor: f64,
 }
 
@@ -377,7 +378,7 @@ impl Recorder for PictureRecorder {
         if !is_same {
             return Err(RecordError::Unsupported {
                 format: "picture",
-                reason: format!("the surfaces at frame {} are not those of the first frame", frame.index),
+                reason: format!("the surfaces at frame {} differ from those of the first frame", frame.index),
             });
         }
         if self.seen.is_multiple_of(self.stride) {

@@ -1,7 +1,7 @@
 //! PLY sequences: one binary file per frame for each body and shape.
 //!
-//! PLY has neither groups nor names, so one file for everything would fuse the bodies. A sequence per body has the same vertices at
-//! every frame, which is what programs that load sequences expect.
+//! PLY has neither groups nor names, so one file for everything would merge the bodies. A sequence per body has the
+//! same vertices at every frame, as programs that load sequences expect.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use super::atomic::AtomicFile;
 use super::sequence::{Sequence, numbered};
 use super::surface::{Cast, Part};
 
-/// Writes `<stem>_<body>_00012.ply` beside its path for every frame; without the name when there is only one body.
+/// Writes `<stem>_<body>_00012.ply` beside its path for every frame; without the name if there is only one body.
 pub struct PlyRecorder {
     path: PathBuf,
     up: UpAxis,
@@ -63,7 +63,7 @@ impl FileRecorder for PlyRecorder {
 fn header(part: &Part, up: UpAxis) -> Vec<u8> {
     let name: String = part.name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
     format!(
-        "ply\nformat binary_little_endian 1.0\ncomment {name}: metres, +{up:?} is up\nelement vertex {}\n\
+        "ply\nformat binary_little_endian 1.0\ncomment {name}: meters, +{up:?} is up\nelement vertex {}\n\
          property float x\nproperty float y\nproperty float z\nelement face {}\n\
          property list uchar int vertex_indices\nend_header\n",
         part.vertex_count,

@@ -1,7 +1,8 @@
 //! PNG stills and APNG animations.
 //!
-//! An animation shares one palette, stores only the rectangle that changed since the frame before, and within it only the
-//! pixels that changed. Reference: W3C, "Portable Network Graphics (PNG) Specification, Third Edition" (2025).
+//! An animation shares one palette. Each frame stores only the rectangle that changed since the frame before, and
+//! within it only the changed pixels. Reference: W3C, "Portable Network Graphics (PNG) Specification, Third Edition"
+//! (2025).
 
 use std::path::Path;
 
@@ -55,15 +56,15 @@ pub fn write_png(path: &Path, image: &Image) -> Result<(), RecordError> {
     write_file(path, &encode_png(image))
 }
 
-/// Largest difference of a byte at which a pixel counts as unchanged: below what the eye sees in motion.
+/// Largest byte difference at which a pixel counts as unchanged: below what the eye sees in motion.
 const STILL: i32 = 3;
 
-/// An animation that is being encoded, frame by frame.
+/// An animation during encoding, frame by frame.
 pub struct Animation {
     palette: Palette,
     width: usize,
     height: usize,
-    /// Colors last written to each pixel.
+    /// Last color of each pixel.
     shown: Vec<u8>,
     frames: Vec<Patch>,
 }
@@ -78,7 +79,8 @@ struct Patch {
 }
 
 impl Animation {
-    /// An animation of pictures like `examples`, which choose the palette; all frames must have the size of the first.
+    /// An animation of pictures like `examples`, which determine the palette; all frames must have the size of the
+    /// first.
     pub fn new(examples: &[Image]) -> Animation {
         let mut histogram = Histogram::new();
         examples.iter().for_each(|image| histogram.add(image));
@@ -86,7 +88,7 @@ impl Animation {
         Animation { palette: histogram.palette(), width, height, shown: Vec::new(), frames: Vec::new() }
     }
 
-    /// Adds a frame; pictures of another size are refused.
+    /// Adds a frame; a picture of another size is an error.
     pub fn push(&mut self, image: &Image) -> Result<(), RecordError> {
         if (image.width, image.height) != (self.width, self.height) {
             return Err(RecordError::Unsupported {
@@ -111,7 +113,7 @@ impl Animation {
             let (x, y) = (i % self.width, i / self.width);
             (x0, y0, x1, y1) = (x0.min(x), y0.min(y), x1.max(x), y1.max(y));
         }
-        // Nothing moved: a frame still needs a pixel.
+        // Nothing moved, but a frame still needs a pixel.
         if x0 > x1 {
             (x0, y0, x1, y1) = (0, 0, 0, 0);
         }
@@ -167,7 +169,7 @@ impl Animation {
         let mut writer = encoder.write_header()?;
         for (number, patch) in self.frames.iter().enumerate() {
             if number > 0 {
-                // Position first to the origin: dimension and position are checked against each other.
+                // Reset the position to the origin first: dimension and position are checked against each other.
                 writer.reset_frame_position()?;
                 writer.set_frame_dimension(patch.width as u32, patch.height as u32)?;
                 writer.set_frame_position(patch.x as u32, patch.y as u32)?;
@@ -178,7 +180,7 @@ impl Animation {
     }
 }
 
-/// One frame of an animation as a PNG file of its own.
+/// One frame of an animation as a separate PNG file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AnimationFrame {
     pub x: u32,
@@ -186,7 +188,7 @@ pub(crate) struct AnimationFrame {
     pub png: Vec<u8>,
 }
 
-/// An APNG file taken apart, for a page that wants to show its frames in any order.
+/// The frames of an APNG file, for a page that shows them in any order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AnimationParts {
     pub width: u32,
@@ -195,7 +197,7 @@ pub(crate) struct AnimationParts {
     pub frames: Vec<AnimationFrame>,
 }
 
-/// Takes an APNG file apart; `None` for anything that is not one.
+/// Splits an APNG file into frames; `None` for any other file.
 pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     let number = |data: &[u8], at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
@@ -288,7 +290,7 @@ mod tests {
         assert_eq!((width, height, pixels), (40, 30, image.pixels));
     }
 
-    /// Painting the patches one over the other gives back every frame; the palette holds both colors exactly.
+    /// Drawing the patches over each other restores every frame; the palette has both colors exactly.
     #[test]
     fn animation_comes_back_frame_by_frame() {
         let frames: Vec<Image> = (0..6).map(|i| frame(4 * i)).collect();

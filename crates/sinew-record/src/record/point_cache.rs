@@ -1,9 +1,9 @@
-//! Point caches: the visible surface of a body at every frame, exactly, for programs that move a mesh by one.
+//! Point caches: the visible surface of a body at every frame, exactly, for programs that animate a mesh with them.
 //!
-//! PC2 (3ds Max, Blender): `"POINTCACHE2\0"`, version 1, number of points, start frame, frames per sample, number of samples, then
-//! x y z of every point at every sample; little-endian. MDD (LightWave, Maya, Blender): number of samples, number of points, times
-//! [s], then the same; big-endian. Neither knows triangles, so the surface at rest lies beside each cache as an OBJ file with the
-//! vertices in the same order.
+//! PC2 (3ds Max, Blender): `"POINTCACHE2\0"`, version 1, number of points, start frame, frames per sample, number of
+//! samples, then x y z of every point at every sample; little-endian. MDD (LightWave, Maya, Blender): number of
+//! samples, number of points, times \[s\], then the same; big-endian. Neither knows triangles, so the surface at rest
+//! lies beside each cache as an OBJ file with the vertices in the same order.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::obj::encode_object;
 use super::shapes::points_f32;
 use super::surface::{Cast, rest_surface};
 
-/// Which kind of point cache.
+/// Kind of point cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointCache {
     /// `.pc2`
@@ -52,7 +52,7 @@ impl PointCache {
         }
     }
 
-    /// `times` [s] and `frames` are those of the samples.
+    /// `times` \[s\] and `frames` are those of the samples.
     pub(super) fn encode_head(self, points: i32, samples: i32, times: &[f64], frames: &[f64]) -> Vec<u8> {
         let mut head = Vec::new();
         match self {
@@ -84,14 +84,14 @@ fn frames_per_sample(frames: &[f64]) -> f32 {
 
 /// Writes a cache per body, and the body at rest as `<stem>_rest.obj` beside it.
 ///
-/// One body has the name that was asked for; several have their own names behind it.
+/// A single body has the given file name; for several bodies, their names are appended.
 pub struct PointCacheRecorder {
     path: PathBuf,
     kind: PointCache,
     up: UpAxis,
     cast: Option<Cast>,
     bodies: Vec<Body>,
-    /// Points of all bodies at all frames so far; the head, which tells how many they are, comes first in the files.
+    /// Points of all bodies at all frames so far; the header with their number comes first in the files.
     points: Option<Interleaved>,
     times: Vec<f64>,
     frames: Vec<f64>,
@@ -183,7 +183,7 @@ impl Recorder for PointCacheRecorder {
         if !self.is_finished {
             self.is_finished = true;
             let result = self.write();
-            // Gives the disk space of the points back.
+            // Frees the disk space of the points.
             self.points = None;
             return result;
         }
@@ -255,7 +255,7 @@ mod tests {
         recorder.finish().unwrap();
         let names = ["shot_tet0.pc2", "shot_tet0_rest.obj", "shot_tet1.pc2", "shot_tet1_rest.obj"];
         assert_eq!(folder.entries(), names);
-        // The surface at rest does not know the motion.
+        // The surface at rest is independent of the motion.
         let text = std::fs::read_to_string(folder.path("shot_tet0_rest.obj")).unwrap();
         assert!(text.contains("o tet0\nv 0 0 0\nv 1 0 0\n"), "{text}");
     }

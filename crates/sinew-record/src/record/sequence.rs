@@ -7,7 +7,8 @@ use sinew_scene::output::stem;
 
 use super::atomic::{unfinished, write_file};
 
-/// Numbered files that belong together: dropped before [`Sequence::keep`], they vanish, as a single unfinished file does.
+/// Numbered files that belong together. They are removed if dropped before [`Sequence::keep`], like a single unfinished
+/// file.
 #[derive(Debug, Default)]
 pub(crate) struct Sequence {
     files: Vec<PathBuf>,
@@ -15,26 +16,26 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// Writes one of them.
+    /// Writes one file.
     pub fn put(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), RecordError> {
         write_file(&path, bytes)?;
         self.add(path);
         Ok(())
     }
 
-    /// Counts a file that was written elsewhere as one of them.
+    /// Adds a file that was written elsewhere.
     pub fn add(&mut self, path: PathBuf) {
         unfinished().insert(path.clone());
         self.files.push(path);
     }
 
-    /// The sequence is complete, or as much of it as there will be.
+    /// Marks the sequence as complete, or as complete as it will be.
     pub fn keep(&mut self) {
         self.is_kept = true;
         self.forget();
     }
 
-    /// From here on the files stay, or are removed here.
+    /// Removes the files from the list of unfinished ones.
     fn forget(&self) {
         let mut unfinished = unfinished();
         for file in &self.files {
@@ -42,7 +43,7 @@ impl Sequence {
         }
     }
 
-    /// What was written.
+    /// The written files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
@@ -59,7 +60,7 @@ impl Drop for Sequence {
     }
 }
 
-/// `folder/stem_00012.obj` for `folder/stem.obj`, with the name of a part in front of the number if there is one.
+/// `folder/stem_00012.obj` for `folder/stem.obj`, with the name of a part before the number if there is one.
 pub(crate) fn numbered(pattern: &Path, part: Option<&str>, index: usize) -> PathBuf {
     let extension = pattern.extension().map(|extension| extension.to_string_lossy().into_owned()).unwrap_or_default();
     let part = part.map(|part| format!("_{part}")).unwrap_or_default();

@@ -4,7 +4,7 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 use sinew_raster::ShapeMesh;
 
-/// Half the edge of the patch that stands for an infinite plane [m], where nothing better is known.
+/// Default half edge of the patch that represents an infinite plane \[m\].
 pub(crate) const PLANE_HALF: f32 = 2.0;
 
 /// Triangles of a shape in its own coordinates; planes are patches with half edges of `plane_half`.
@@ -25,11 +25,11 @@ pub(crate) fn shape_mesh(shape: &AnyShape, plane_half: f32, rings: usize) -> Sha
 pub(crate) fn ground_level(shape: &AnyShape, pose: &Pose, up: usize) -> Option<f32> {
     let AnyShape::Plane(plane) = shape else { return None };
     let normal = f32s(pose.rotation.rotate(plane.normal));
-    // Within half a degree: the eye takes it for level.
+    // Within half a degree, which looks level.
     (normal[up] > 0.99996).then(|| f32s(pose.to_world(plane.point))[up])
 }
 
-/// The pose as four rows, the way USD multiplies: a point is a row on the left.
+/// The pose as four rows in USD's convention: a point is a row vector on the left.
 pub(crate) fn transform_rows(pose: &Pose) -> [Vec3; 4] {
     let axis = |i| pose.rotation.rotate(Vec3::unit(i));
     [axis(0), axis(1), axis(2), pose.translation]

@@ -1,4 +1,4 @@
-//! How large a file will be, before it is written.
+//! Estimated sizes of files before they are written.
 
 use sinew_fem::{Frame, RecordError};
 use sinew_raster::UpAxis;
@@ -19,7 +19,8 @@ use super::vtu::VtuRecorder;
 pub struct Estimate {
     /// Bytes of all its files.
     pub bytes: u64,
-    /// Whether the number is certain; else it is close for text, an upper bound for GLB, and a rough guess for pictures.
+    /// Whether the number is exact; otherwise it is close for text, an upper bound for GLB, and a rough guess for
+    /// pictures.
     pub is_exact: bool,
 }
 
@@ -33,7 +34,8 @@ impl Estimate {
     }
 }
 
-/// Numbers have as many digits as they need, so frames of text differ a little: the sample is the last frame, whose digits are long.
+/// Numbers have as many digits as they need, so the text size of frames varies a little. The sample is the last frame,
+/// whose digits are long.
 pub(crate) fn of_usd(sample: &Frame<'_>, frames: usize) -> Estimate {
     let [still, samples] = UsdRecorder::sizes(sample);
     Estimate::about(still + frames as u64 * samples)
@@ -78,12 +80,12 @@ pub(crate) fn of_vtu(sample: &Frame<'_>, frames: usize, fields: Option<Vec<Strin
     Ok(Estimate::about(bytes))
 }
 
-/// A shaded surface before a plain background takes about a byte per pixel as PNG.
+/// A shaded surface on a plain background takes about a byte per pixel as PNG.
 pub(crate) fn of_stills(frames: usize, [width, height]: [usize; 2]) -> Estimate {
     Estimate::about(frames as u64 * (width * height) as u64)
 }
 
-/// Frames of an animation store what changed, in one byte per pixel before compression.
+/// Frames of an animation store the changes, in one byte per pixel before compression.
 pub(crate) fn of_animation(frames: usize, [width, height]: [usize; 2]) -> Estimate {
     let shrink = (720.0 / width as f64).min(1.0);
     let pixels = (width * height) as f64 * shrink * shrink;

@@ -1,6 +1,8 @@
-//! Characters back into the file they came from: every vertex, normal, texture coordinate and material as it was, and new positions in every frame.
+//! Characters in their original form: every vertex, normal, texture coordinate and material of the source file, with
+//! new positions in every frame.
 //!
-//! What is simulated moves as it was simulated; what is not follows by skinning. Frames before the animation begins are left out, and times are those of the animation.
+//! Simulated parts move as simulated; others follow by skinning. Frames before the animation begins are left out, and
+//! times are those of the animation.
 
 mod shading;
 mod shutter;
@@ -28,9 +30,9 @@ use super::names::identifier;
 use super::point_cache::PointCache;
 use super::shapes::points_f32;
 
-/// Where the character is in the scene.
+/// Placement of the character in the scene.
 pub(crate) struct Stand {
-    /// Number of its body.
+    /// Index of its body.
     pub body: usize,
     pub scale: f64,
     pub place: Pose,
@@ -38,7 +40,7 @@ pub(crate) struct Stand {
     pub morph_targets: usize,
 }
 
-/// Writes a character in motion.
+/// Writes an animated character.
 pub(crate) struct SkinRecorder {
     path: PathBuf,
     format: SkinFormat,
@@ -46,18 +48,18 @@ pub(crate) struct SkinRecorder {
     settings: Settings,
     stand: Stand,
     shutter: Shutter,
-    /// Names of the pieces, each different.
+    /// Unique names of the pieces.
     names: Vec<String>,
     shading: Shading,
     /// USDA: extents, points and normals of each piece as text; PC2: points of each piece.
     samples: Option<Interleaved>,
     /// GLB: points of each piece in each frame.
     frames: Vec<Vec<Vec<[f32; 3]>>>,
-    /// Times of the animation [s].
+    /// Times of the animation \[s\].
     times: Vec<f64>,
-    /// The same in frames.
+    /// The same in units of frames.
     codes: Vec<f64>,
-    /// First and last of those that are whole frames.
+    /// First and last whole frame.
     whole: Option<[f64; 2]>,
     files: Vec<PathBuf>,
     notes: Vec<String>,
@@ -146,7 +148,7 @@ impl SkinRecorder {
 
     fn write(&mut self) -> Result<(), RecordError> {
         if self.times.is_empty() {
-            // Formats have no way to say nothing, and a program that opens such a file would only wonder.
+            // Formats cannot express an empty animation, and such a file would confuse programs.
             let file = self.path.file_name().unwrap_or_default().to_string_lossy();
             let begin = match self.settings.preroll {
                 0.0 => String::new(),
@@ -191,7 +193,7 @@ impl SkinRecorder {
         let mut rig = Rig { appearance: self.character.rig.appearance.clone(), ..Rig::default() };
         let mut animation = Animation { name: "skin".into(), channels: Vec::new() };
         let mut largest = 0.0f32;
-        // Of the character as a whole, before it is taken apart: pieces meet along seams.
+        // Computed for the whole character before it is split, because pieces meet along seams.
         let shaded = shaded_frames(self.frames.len());
         let normals: Vec<Vec<Vec<[f32; 3]>>> = shaded
             .iter()
@@ -204,7 +206,7 @@ impl SkinRecorder {
             largest = largest.max(fit.largest_error);
             let at_rest = normals.first().map_or_else(Vec::new, |pieces| pieces[k].clone());
             let turned = MorphNormals::fitted(&fit, at_rest, |frame| {
-                // Sorted, and the fit asks for these frames only.
+                // Sorted, and the fit uses these frames only.
                 let sample = shaded.partition_point(|&shaded| shaded < frame);
                 normals[sample][k].iter().map(|normal| normal.map(f64::from)).collect()
             });
@@ -242,7 +244,7 @@ impl SkinRecorder {
         rig.animations.push(animation);
         let file = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let millimetres = format_number(1e3 * f64::from(largest));
-        self.notes.push(format!("{file}: morph targets leave an error of at most {millimetres} mm"));
+        self.notes.push(format!("{file}: morph targets have an error of at most {millimetres} mm"));
         let bytes = sinew_io::gltf::write_rig(&rig, true)
             .map_err(|error| RecordError::Unsupported { format: "glTF", reason: error.to_string() })?;
         write_file(&self.path, &bytes)?;
@@ -251,7 +253,7 @@ impl SkinRecorder {
     }
 }
 
-/// Triangles of a piece that face outwards where it is written: there are no nodes any more that could mirror it.
+/// Triangles of a piece with outward orientation in the output, which has no mirroring nodes.
 fn triangles(rig: &Rig, piece: &Piece) -> Vec<[u32; 3]> {
     let turned = |&[a, b, c]: &[u32; 3]| if piece.is_mirrored { [a, c, b] } else { [a, b, c] };
     rig.surfaces[piece.surface].parts[piece.part].triangles.iter().map(turned).collect()

@@ -1,4 +1,4 @@
-//! What can be seen of a shot: surfaces of bodies and shapes, which are the same things at every frame.
+//! Visible surfaces of a recording: bodies and shapes, the same ones at every frame.
 
 use sinew_fem::{BodyFrame, Frame, RecordError};
 use sinew_geometry::shape::Pose;
@@ -15,22 +15,22 @@ pub(crate) struct Part {
     pub triangles: Vec<[u32; 3]>,
     pub vertex_count: usize,
     pub color: Rgb,
-    /// Points of a shape in its own frame; `None` for a body, which deforms.
+    /// Points of a shape in its own coordinates; `None` for a body, which deforms.
     pub rigid_points: Option<Vec<[f32; 3]>>,
 }
 
-/// Everything that can be seen, in the order of the scene, bodies first.
+/// All visible parts in the order of the scene, bodies first.
 pub(crate) struct Cast {
     pub parts: Vec<Part>,
     pub body_count: usize,
     topology_revision: u64,
 }
 
-/// Rings of a round shape: smooth enough to look at, small enough to write.
+/// Number of rings of a round shape: smooth enough to look at, few enough to write.
 const RINGS: usize = 24;
 
 impl Cast {
-    /// What there is at the first frame.
+    /// The parts of the first frame.
     pub fn of(frame: &Frame<'_>) -> Cast {
         let bodies = frame.bodies.iter().enumerate().map(|(number, body)| Part {
             name: body.name.into(),
@@ -56,7 +56,7 @@ impl Cast {
         }
     }
 
-    /// Refuses a frame that shows something else.
+    /// An error if a frame has other parts.
     pub fn check(&self, frame: &Frame<'_>, format: &'static str) -> Result<(), RecordError> {
         let is_same = frame.topology_revision == self.topology_revision
             && frame.bodies.len() == self.body_count
@@ -69,7 +69,7 @@ impl Cast {
         if is_same {
             return Ok(());
         }
-        let reason = format!("the surfaces at frame {} are not those of the first frame", frame.index);
+        let reason = format!("the surfaces at frame {} differ from those of the first frame", frame.index);
         Err(RecordError::Unsupported { format, reason })
     }
 
@@ -78,7 +78,7 @@ impl Cast {
         &self.parts[..self.body_count]
     }
 
-    /// Names for files, all different.
+    /// Unique names for files.
     pub fn file_stems(&self) -> Vec<String> {
         let mut stems: Vec<String> = Vec::new();
         for (number, part) in self.parts.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Cast {
         stems
     }
 
-    /// Positions of all parts in the world [m], in the order of `parts`.
+    /// Positions of all parts in the world \[m\], in the order of `parts`.
     pub fn positions(&self, frame: &Frame<'_>) -> Vec<Vec<[f32; 3]>> {
         let bodies = frame.bodies.iter().map(|body| points_f32(&body.surface_positions));
         let shapes = frame.shapes.iter().zip(&self.parts[self.body_count..]).map(|(shape, part)| {
@@ -110,12 +110,12 @@ pub(crate) fn rest_surface(body: &BodyFrame<'_>) -> Vec<Vec3> {
     carried(body, body.mesh.positions())
 }
 
-/// Velocities of the visible surface [m/s].
+/// Velocities of the visible surface \[m/s\].
 pub(crate) fn surface_velocities(body: &BodyFrame<'_>) -> Vec<Vec3> {
     carried(body, body.velocities)
 }
 
-/// Vectors of the nodes at the vertices of the visible surface.
+/// Vectors of the nodes, interpolated to the vertices of the visible surface.
 fn carried(body: &BodyFrame<'_>, nodal: &[Vec3]) -> Vec<Vec3> {
     match body.surface_embedding {
         None => body.surface_nodes.iter().map(|&node| nodal.get(node as usize).copied().unwrap_or_default()).collect(),

@@ -1,8 +1,9 @@
 //! USDA: moving surfaces for Blender, Houdini, Maya and usdview, and through them Alembic.
 //!
-//! A `Mesh` per body whose points are sampled over time, with velocities for motion blur, and one per rigid shape whose transform
-//! is sampled. USD groups samples by attribute, not by time, so samples are spooled beside the file until the end. Short shots are
-//! one file; the samples of long ones lie in value clips, files of some frames each that are opened when they are needed.
+//! A `Mesh` per body with points sampled over time and velocities for motion blur, and one per rigid shape with a
+//! sampled transform. USD groups samples by attribute, not by time, so samples are spooled beside the file until the
+//! end. Short animations are one file. The samples of long ones are in value clips: files of some frames each that
+//! readers open on demand.
 
 mod layer;
 
@@ -24,10 +25,10 @@ use super::sequence::Sequence;
 use super::shapes::{points_f32, transform_rows};
 use super::surface::{Cast, surface_velocities};
 
-/// Larger shots are split into clips: readers parse the whole text of a file before they show anything.
+/// Larger animations are split into clips: readers parse the whole text of a file before they show anything.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// Size of a clip that is chosen automatically: opened in about a second.
+/// Default size of a clip: it opens in about a second.
 const CLIP_BYTES: u64 = 64 << 20;
 
 /// Writes time-sampled meshes. Lengths are meters; time codes are frames.
@@ -35,7 +36,7 @@ pub struct UsdRecorder {
     path: PathBuf,
     up: UpAxis,
     frame_rate: f64,
-    /// Frames per clip, if they are chosen.
+    /// Frames per clip, if given.
     clips: Option<usize>,
     largest_file: u64,
     cast: Option<Cast>,
@@ -53,13 +54,13 @@ pub struct UsdRecorder {
 /// A body that deforms.
 struct BodySamples {
     name: String,
-    /// Number of its extents among the sampled arrays; points and velocities follow.
+    /// Index of its extents among the sampled arrays; points and velocities follow.
     first: usize,
-    /// Whether any velocity was other than zero.
+    /// Whether any velocity was not zero.
     is_moving: bool,
 }
 
-/// Samples of a shape that only moves as a whole.
+/// Samples of a rigid shape.
 struct ShapeSamples {
     name: String,
     rows: Vec<[Vec3; 4]>,
@@ -69,7 +70,7 @@ impl UsdRecorder {
     /// Starts a file; it appears when the recorder is finished.
     pub fn create(path: impl Into<PathBuf>, up: UpAxis, frame_rate: f64) -> Result<UsdRecorder, RecordError> {
         let path = path.into();
-        // Fails now rather than at the end of a long run when the folder cannot be written.
+        // Fails now rather than at the end of a long run if the folder cannot be written.
         AtomicFile::create(&path)?;
         Ok(UsdRecorder {
             path,
@@ -88,13 +89,13 @@ impl UsdRecorder {
         })
     }
 
-    /// Splits the samples into clips of so many frames; `None` does so only when one file would be too large.
+    /// Splits the samples into clips of this many frames; `None` does so only if one file would be too large.
     pub fn with_clips(mut self, frames_per_clip: Option<usize>) -> UsdRecorder {
         self.clips = frames_per_clip.map(|frames| frames.max(1));
         self
     }
 
-    /// Bytes of what does not move, and of the samples of a frame like this one.
+    /// Bytes of the constant part, and of the samples of a frame like this one.
     pub(super) fn sizes(frame: &Frame<'_>) -> [u64; 2] {
         let cast = Cast::of(frame);
         let topology = |part: &super::surface::Part| 30 * part.triangles.len() + 500;
@@ -125,7 +126,7 @@ impl UsdRecorder {
         Ok(())
     }
 
-    /// Time code of a time, free of the last digits of floating point: 0.1 s at 60 Hz is frame 6.
+    /// Time code of a time, rounded to remove floating-point noise: 0.1 s at 60 Hz is frame 6.
     fn time_code(&self, time: f64) -> f64 {
         (time * self.frame_rate * 1e6).round() / 1e6
     }
@@ -176,7 +177,7 @@ impl UsdRecorder {
         Ok(())
     }
 
-    /// Writes the clips and their manifest, and returns what the stage has to say about them.
+    /// Writes the clips and their manifest, and returns the clip metadata of the stage.
     fn write_clips(&mut self, stage: &Stage, frames_per_clip: usize) -> Result<String, RecordError> {
         let folder = format!("{}_clips", file_stem(&stem(&self.path), 0));
         let at = |name: &str| self.path.with_file_name(&folder).join(name);
@@ -184,7 +185,7 @@ impl UsdRecorder {
         let names: Vec<String> =
             (0..count.div_ceil(frames_per_clip)).map(|clip| format!("clip_{clip:05}.usda")).collect();
         for (clip, name) in names.iter().enumerate() {
-            // One frame more than the clip is responsible for: what lies between this clip and the next is interpolated here.
+            // One frame more than the clip covers, to interpolate up to the next clip.
             let first = clip * frames_per_clip;
             let frames = first..(first + frames_per_clip + 1).min(count);
             let mut out = AtomicFile::create(at(name))?;
@@ -246,7 +247,7 @@ impl Recorder for UsdRecorder {
         }
         self.is_finished = true;
         let result = self.write();
-        // Gives the disk space of the samples back.
+        // Frees the disk space of the samples.
         self.samples = None;
         result
     }
@@ -262,10 +263,10 @@ impl FileRecorder for UsdRecorder {
     }
 }
 
-/// The attributes that are sampled, with their types: one per spool.
+/// The sampled attributes with their types: one per spool.
 const ATTRIBUTES: [(&str, &str); 3] = [("extent", "float3[]"), ("points", "point3f[]"), ("velocities", "vector3f[]")];
 
-/// Values of [`ATTRIBUTES`], and whether any velocity is other than zero.
+/// Values of [`ATTRIBUTES`], and whether any velocity is not zero.
 fn sample_texts(body: &BodyFrame<'_>) -> ([Vec<u8>; 3], bool) {
     let points = points_f32(&body.surface_positions);
     let velocities = points_f32(&surface_velocities(body));
@@ -280,17 +281,17 @@ fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 }
 
 impl BodySamples {
-    /// Attributes that have samples. A body that never moves by itself needs no velocities.
+    /// Sampled attributes. A body that never moves needs no velocities.
     fn attributes(&self) -> &'static [(&'static str, &'static str)] {
         if self.is_moving { &ATTRIBUTES } else { &ATTRIBUTES[..2] }
     }
 
-    /// The attributes without values: those are elsewhere.
+    /// The attributes without their values.
     fn declarations(&self) -> String {
         self.attributes().iter().map(|(name, kind)| format!("        {kind} {name}\n")).collect()
     }
 
-    /// Numbers of their arrays.
+    /// Indices of their arrays.
     fn arrays(&self) -> Range<usize> {
         self.first..self.first + self.attributes().len()
     }
@@ -384,7 +385,7 @@ mod tests {
         assert!(text.contains("upAxis = \"Z\"") && text.contains("(0, 0, 1, 0), (-1, 0, 0, 0), (0, -1, 0, 0)"));
     }
 
-    /// Each clip holds its frames and the first of the next, so that everything between frames is in one clip.
+    /// Each clip contains its frames and the first of the next, so that any two consecutive frames are in one clip.
     #[test]
     fn clips_overlap_by_a_frame() {
         let folder = TestFolder::new("usd-clips");

@@ -14,12 +14,12 @@ use super::FileRecorder;
 use super::names::escaped;
 use super::sequence::Sequence;
 
-/// A vector each.
+/// A field of vectors.
 fn vectors(name: &str, values: &[Vec3]) -> Field {
     Field { name: name.into(), components: 3, values: values.iter().flat_map(|v| v.to_array()).collect() }
 }
 
-/// A 3 × 3 tensor each, row by row.
+/// A field of 3 × 3 tensors, row by row.
 fn tensors(name: &str, values: &[Mat3]) -> Field {
     Field {
         name: name.into(),
@@ -55,7 +55,7 @@ impl VtuRecorder {
         if let Some(unknown) = fields.iter().flatten().find(|name| !CELL_FIELDS.contains(&name.as_str())) {
             return Err(RecordError::Unsupported {
                 format: "VTU",
-                reason: format!("there is no cell field `{unknown}`; there are {}", CELL_FIELDS.join(", ")),
+                reason: format!("there is no cell field `{unknown}`; fields are {}", CELL_FIELDS.join(", ")),
             });
         }
         let path = path.into();
@@ -72,13 +72,13 @@ impl VtuRecorder {
             body.positions.iter().zip(body.mesh.positions()).map(|(&x, &rest)| x - rest).collect();
         let mut grid = MeshData { points: body.positions.to_vec(), ..MeshData::from(body.mesh) };
         grid.point_fields.extend([vectors("displacement", &displacement), vectors("velocity", body.velocities)]);
-        // What came with the mesh stays; the label is one of the fields to choose from.
+        // Fields of the mesh stay; the label is one of the fields to choose from.
         grid.cell_fields.retain(|field| field.name != "label");
         if self.has("label") {
             let labels = body.mesh.cell_labels().iter().map(|&label| f64::from(label)).collect();
             grid.cell_fields.push(Field::scalars("label", labels));
         }
-        // Everything but the label needs a pass over the mesh.
+        // Everything except the label needs a pass over the mesh.
         if CELL_FIELDS.iter().any(|&name| name != "label" && self.has(name)) {
             let all = body.cell_fields();
             let is_asked = |name: &str| self.fields.is_some() && self.has(name);

@@ -1,4 +1,4 @@
-//! Archives of stored members: ZIP without compression, with 64-bit sizes where they are needed.
+//! Uncompressed ZIP archives, with 64-bit sizes where necessary.
 //!
 //! Reference: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version 6.3.10 (2022).
 
@@ -6,21 +6,21 @@ use sinew_fem::RecordError;
 
 use super::atomic::AtomicFile;
 
-/// What stands in the 32-bit fields of sizes and offsets that need 64 bits.
+/// Value of the 32-bit fields of sizes and offsets that need 64 bits.
 const ELSEWHERE: u32 = u32::MAX;
 
-/// Midnight of the first day that ZIP knows: the same content gives the same bytes.
+/// Midnight of the first day that ZIP supports, so that the same content gives the same bytes.
 const TIME_AND_DATE: [u8; 4] = [0, 0, 0x21, 0];
 
 /// Names are UTF-8.
 const FLAGS: u16 = 1 << 11;
 
-/// An archive that is being written.
+/// An archive during writing.
 pub(crate) struct ZipWriter {
     out: AtomicFile,
     offset: u64,
     members: Vec<Member>,
-    /// Numbers from here on take 64 bits; lower only in tests.
+    /// Numbers from here on take 64 bits; smaller only in tests.
     limit: u64,
 }
 
@@ -37,7 +37,7 @@ impl ZipWriter {
         ZipWriter { out, offset: 0, members: Vec::new(), limit: u64::from(ELSEWHERE) }
     }
 
-    /// Adds a member: `head`, then what `write` appends. `size` and `crc` are those of both together.
+    /// Adds a member: `head`, then the output of `write`. `size` and `crc` are those of both together.
     pub fn add(
         &mut self,
         name: &str,
@@ -55,7 +55,7 @@ impl ZipWriter {
         Ok(())
     }
 
-    /// Writes the directory and moves the file to its name.
+    /// Writes the directory and renames the file to its destination.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let mut directory = Vec::new();
         for member in &self.members {
@@ -81,7 +81,7 @@ pub(crate) fn archive_size<'a>(members: impl Iterator<Item = (&'a str, u64)>) ->
     offset + directory + end_records(count, offset, directory, limit).len() as u64
 }
 
-/// The extra field of the numbers that need 64 bits.
+/// The extra field with the numbers that need 64 bits.
 fn wide(numbers: &[u64]) -> Vec<u8> {
     if numbers.is_empty() {
         return Vec::new();
@@ -93,17 +93,17 @@ fn wide(numbers: &[u64]) -> Vec<u8> {
     extra
 }
 
-/// A number in 32 bits, or the sign that it is elsewhere.
+/// A number in 32 bits, or the marker that it is in the extra field.
 fn narrow(number: u64, limit: u64) -> [u8; 4] {
     (if number >= limit { ELSEWHERE } else { number as u32 }).to_le_bytes()
 }
 
-/// Version of the format that a reader must know: 2.0, or 4.5 for 64-bit numbers.
+/// Version of the format that a reader needs: 2.0, or 4.5 for 64-bit numbers.
 fn version(extra: &[u8]) -> [u8; 2] {
     (if extra.is_empty() { 20u16 } else { 45 }).to_le_bytes()
 }
 
-/// Everything from the flags to the sizes: the same in both headers.
+/// The part from the flags to the sizes, which is the same in both headers.
 fn common(member: &Member, extra: &[u8], limit: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(FLAGS.to_le_bytes());
@@ -219,7 +219,7 @@ mod tests {
     fn large_numbers_take_64_bits() {
         let folder = TestFolder::new("zip64");
         let bytes = archive(&folder, "a.zip", 6);
-        // The second member is beyond the limit in size and place.
+        // The second member is beyond the limit in size and offset.
         let end = bytes.len() - 22;
         let locator = end - 20;
         assert_eq!(&bytes[locator..locator + 4], b"PK\x06\x07");

@@ -1,4 +1,4 @@
-//! The artist's part of the page: pictures first, then what is wrong, where the time went and what to change. Nothing of it needs JavaScript.
+//! The artist's part of the report: pictures first, then findings, timing and advice. It works without JavaScript.
 
 use std::fmt::Write;
 
@@ -14,11 +14,11 @@ use crate::artist::{
 use crate::record::escaped;
 use crate::report::TimingRow;
 
-/// Change of volume that fills the bar of a region; larger ones are cut off [part of the volume].
+/// Change of volume that fills the bar of a region; larger ones are clipped \[fraction of the volume\].
 const FULL_BAR: f64 = 0.1;
-/// Changes of volume are marked from here on.
+/// Changes of volume are marked from this value on.
 const SEEN: f64 = 0.02;
-/// Colors that a legend is made of.
+/// Number of colors of a legend.
 const STOPS: usize = 9;
 
 /// All sections, and the same facts for programs.
@@ -28,20 +28,20 @@ pub(super) fn sections(html: &mut String, facts: &ArtistFacts) {
     }
     let of = |body: &BodyFacts| if facts.bodies.len() > 1 { format!(" of {}", body.name) } else { String::new() };
     for body in &facts.bodies {
-        section(html, &format!("What it is made of{}", of(body)), &layers(body));
+        section(html, &format!("Layers{}", of(body)), &layers(body));
         if let Some(facts) = &body.comparison {
             section(html, &format!("Blend skinning and flesh{}", of(body)), &comparison(facts, &body.name));
         }
     }
     section(html, "What to change", &advice(&facts.advice));
-    section(html, "Does it pass through itself?", &crossing(&facts.crossing, &facts.bodies));
+    section(html, "Self-intersections", &crossing(&facts.crossing, &facts.bodies));
     for body in &facts.bodies {
         let of = of(body);
         section(html, &format!("Stretch of the skin{of}"), &stretch(&body.stretch));
         section(html, &format!("Volume by joint{of}"), &regions(body));
     }
-    section(html, "Where it spent time", &time(&facts.time));
-    // Text of names cannot end the element: JSON may write any character as a number.
+    section(html, "Timing", &time(&facts.time));
+    // Names cannot end the element, because JSON may write any character as a number.
     let json = facts.to_json().to_string().replace('<', "\\u003c");
     let _ = writeln!(html, "<script type=\"application/json\" id=\"characters\">{json}</script>");
 }
@@ -71,7 +71,7 @@ fn strip(pictures: &[StripPicture]) -> String {
 
 fn advice(advice: &[Advice]) -> String {
     if advice.is_empty() {
-        return "<div class=\"card advice\"><p><span class=\"tag passed\">all is well</span> Nothing was found that should be changed.</p></div>".into();
+        return "<div class=\"card advice\"><p><span class=\"tag passed\">all is well</span> No problems were found.</p></div>".into();
     }
     let items: String = advice
         .iter()
@@ -95,7 +95,7 @@ fn remedy(remedy: &Remedy) -> String {
     html
 }
 
-/// Text with what stands between backquotes as code.
+/// Text with the parts between backquotes as code.
 fn prose(text: &str) -> String {
     let part = |(k, part): (usize, &str)| {
         if k % 2 == 1 { format!("<code>{}</code>", escaped(part)) } else { escaped(part) }
@@ -104,7 +104,7 @@ fn prose(text: &str) -> String {
 }
 
 fn capital(text: &str) -> String {
-    // Names keep their spelling.
+    // Names keep their case.
     let is_name = text.split_once(' ').is_some_and(|(first, _)| first.ends_with(':'));
     let mut letters = text.chars();
     match letters.next() {
@@ -116,12 +116,13 @@ fn capital(text: &str) -> String {
 fn crossing(crossing: &CrossingFacts, bodies: &[BodyFacts]) -> String {
     let is_clean = crossing.crossings.value == 0 && crossing.depth.is_none_or(|depth| depth.value == 0.0);
     let (class, word) = if is_clean { ("passed", "no") } else { ("failed", "yes") };
-    let mut facts = vec![("Crossing triangles", count(crossing.crossings.value, crossing.crossings.frame, "pairs"))];
+    let mut facts =
+        vec![("Intersecting triangles", count(crossing.crossings.value, crossing.crossings.frame, "pairs"))];
     let cell = bodies.iter().map(|body| body.cell).fold(f64::INFINITY, f64::min);
     facts.push((
         "Deepest point",
         match crossing.depth {
-            None => "not measured: nothing keeps the skin apart".into(),
+            None => "not measured: the skin has no self-contact".into(),
             Some(depth) if depth.value > 0.0 => {
                 let cells = depth.value / cell;
                 let cells = if cells.is_finite() { format!(" ({cells:.2} cells)") } else { String::new() };
@@ -142,7 +143,7 @@ fn crossing(crossing: &CrossingFacts, bodies: &[BodyFacts]) -> String {
         };
         facts.push(("By blend skinning alone", text));
     }
-    facts.push(("Frames looked at", crossing.frames.to_string()));
+    facts.push(("Frames checked", crossing.frames.to_string()));
     let mut html = format!(
         "<dl class=\"facts card\"><div><dt>Verdict</dt><dd><span class=\"tag {class}\">{word}</span></dd></div>"
     );
@@ -153,7 +154,7 @@ fn crossing(crossing: &CrossingFacts, bodies: &[BodyFacts]) -> String {
     html
 }
 
-/// Three digits.
+/// Rounded to three digits.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -182,7 +183,7 @@ fn layers(body: &BodyFacts) -> String {
         .collect();
     format!(
         "<div class=\"card stretch\"><div class=\"views thirds\">{pictures}</div>\
-         <p class=\"note\">At rest. Bones move the cells around them, the other cells find their balance, and the skin goes with the cells it lies in.</p></div>"
+         <p class=\"note\">At rest. Bones move the cells around them, the other cells settle into equilibrium, and the skin moves with the cells.</p></div>"
     )
 }
 
@@ -210,7 +211,7 @@ fn figure(view: &NamedPicture, alt: &str, caption: &str) -> String {
 }
 
 fn stretch(stretch: &StretchFacts) -> String {
-    let alt = |view: &NamedPicture| format!("Skin in frame {} coloured by its stretch, {}", stretch.frame, view.name);
+    let alt = |view: &NamedPicture| format!("Skin in frame {} colored by its stretch, {}", stretch.frame, view.name);
     let pictures: String = stretch.pictures.iter().map(|view| figure(view, &alt(view), &view.name)).collect();
     let [low, high] = stretch.range;
     let colours: Vec<String> = (0..STOPS)
@@ -237,7 +238,7 @@ fn stretch(stretch: &StretchFacts) -> String {
 fn regions(body: &BodyFacts) -> String {
     let mut html = String::from(
         "<div class=\"card scroll\"><table class=\"regions\"><thead><tr><th>Joint</th><th>Worst change of volume</th><th></th><th class=\"number\">Frame</th>\
-         <th class=\"number\">Cells</th><th class=\"number\">Inside out</th><th class=\"number\">At a corner</th></tr></thead><tbody>",
+         <th class=\"number\">Cells</th><th class=\"number\">Inverted</th><th class=\"number\">At a corner</th></tr></thead><tbody>",
     );
     let mut regions: Vec<_> = body.regions.iter().collect();
     regions.sort_by(|a, b| b.volume_change.value.abs().total_cmp(&a.volume_change.value.abs()));
@@ -253,7 +254,7 @@ fn regions(body: &BodyFacts) -> String {
             "<tr><td>{}</td><td class=\"number\">{:+.2} %</td><td><span class=\"change{class}\"><i style=\"left:{left:.1}%;width:{width:.1}%\"></i></span></td>\
              <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
             escaped(&region.name),
-            // No minus before a zero.
+            // No minus sign before a zero.
             100.0 * change + 0.0,
             region.volume_change.frame,
             region.cells,
@@ -263,7 +264,7 @@ fn regions(body: &BodyFacts) -> String {
     }
     let _ = write!(
         html,
-        "</tbody></table></div><p class=\"note\">Flesh belongs to the joint that has most say in it. Of all {} cells {} inside out at the centre, {} at one of eight points. A full bar is {:.0} %.</p>",
+        "</tbody></table></div><p class=\"note\">Flesh belongs to the joint with the largest weight. Of all {} cells {} inverted at the center, {} at one of eight points. A full bar is {:.0} %.</p>",
         body.cells,
         at_most(body.inverted.value, body.inverted.frame),
         at_most(body.folded.value, body.folded.frame),

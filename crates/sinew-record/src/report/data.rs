@@ -1,20 +1,20 @@
-//! What a report tells, as plain data.
+//! The content of a report, as plain data.
 
 use sinew_fem::{Frame, StepReport};
 use sinew_geometry::CellKind;
 
 use crate::artist::ArtistFacts;
 
-/// How a run came out.
+/// The verdict of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Everything expected came true.
+    /// All expectations are met.
     Passed,
-    /// Something did not.
+    /// Some expectation is not met.
     Failed,
-    /// Nothing was expected.
+    /// There are no expectations.
     Unchecked,
-    /// The run was ended early.
+    /// The run ended early.
     Interrupted,
 }
 
@@ -25,11 +25,11 @@ pub struct ExpectRow {
     pub name: String,
     /// The claim in words.
     pub expected: String,
-    /// The value that decided.
+    /// The decisive value.
     pub got: f64,
-    /// Its time [s], if it has one.
+    /// Its time \[s\], if it has one.
     pub time: Option<f64>,
-    /// Whether the claim holds; `None` where the run did not get to its time.
+    /// Whether the claim holds; `None` if the run did not reach its time.
     pub passed: Option<bool>,
 }
 
@@ -55,15 +55,15 @@ pub struct BodyStatistics {
     pub hexes: usize,
     /// Triangles of the visible surface.
     pub surface_triangles: usize,
-    /// Volume at rest [m³].
+    /// Volume at rest \[m³\].
     pub volume: f64,
-    /// Mean length of the edges [m].
+    /// Mean length of the edges \[m\].
     pub mean_edge: f64,
-    /// Smallest angle between two faces of a cell [rad].
+    /// Smallest angle between two faces of a cell \[rad\].
     pub min_dihedral: f64,
-    /// Largest angle between two faces of a cell [rad].
+    /// Largest angle between two faces of a cell \[rad\].
     pub max_dihedral: f64,
-    /// Largest aspect of a cell; one is perfect.
+    /// Largest aspect ratio of a cell; one is ideal.
     pub max_aspect: f64,
 }
 
@@ -93,18 +93,18 @@ pub fn statistics(frame: &Frame<'_>) -> Vec<BodyStatistics> {
         .collect()
 }
 
-/// A part of a run and its parts.
+/// A part of a run, with its own parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimingRow {
-    /// What was done.
+    /// Name of the activity.
     pub name: String,
-    /// Wall-clock time [s].
+    /// Wall-clock time \[s\].
     pub seconds: f64,
-    /// What it consists of.
+    /// Its parts.
     pub children: Vec<TimingRow>,
 }
 
-/// A small table: a sweep over a parameter, for example.
+/// A small table, for example of a parameter study.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// What it shows.
@@ -115,18 +115,18 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Everything on the page.
+/// The content of the page.
 #[derive(Clone, Debug)]
 pub struct ReportData {
     /// Headline.
     pub title: String,
     /// Name of the scene file.
     pub scene: String,
-    /// How it came out.
+    /// The verdict.
     pub verdict: Verdict,
     /// An animated PNG file.
     pub animation: Option<Vec<u8>>,
-    /// What an artist wants to know of characters.
+    /// The artist's report on characters.
     pub artist: Option<ArtistFacts>,
     /// A few facts under the headline: name and value.
     pub facts: Vec<(String, String)>,
@@ -134,17 +134,17 @@ pub struct ReportData {
     pub expectations: Vec<ExpectRow>,
     /// Further tables.
     pub tables: Vec<Table>,
-    /// Times of the frames [s].
+    /// Times of the frames \[s\].
     pub times: Vec<f64>,
     /// Probes over these times.
     pub probes: Vec<ProbeSeries>,
     /// Meshes.
     pub bodies: Vec<BodyStatistics>,
-    /// What the solver said about each frame after the first.
+    /// The solver's report on each frame after the first.
     pub steps: Vec<StepReport>,
-    /// Where the time went.
+    /// Timing.
     pub timing: TimingRow,
-    /// What was mended or deserves attention.
+    /// Notes on repairs and other things that deserve attention.
     pub notes: Vec<String>,
     /// Files written beside the report.
     pub files: Vec<String>,

@@ -1,4 +1,4 @@
-//! The page: one file, nothing from outside.
+//! The page: one self-contained file.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::record::{escaped, split_animation};
 use sinew_fem::StepReport;
 use sinew_io::base64;
 
-/// Plots shown at once; further ones wait in a fold.
+/// Number of plots shown at once; the others are folded.
 const PLOTS_IN_VIEW: usize = 8;
 
 /// The page as text.
@@ -162,7 +162,7 @@ fn expectations(html: &mut String, data: &ReportData) {
     section(html, "Expectations", &table);
 }
 
-/// Enough digits to judge a tolerance by.
+/// Enough digits to judge a tolerance.
 fn precise(value: f64) -> String {
     if value.is_nan() {
         "–".into()

@@ -120,7 +120,7 @@ pub(crate) mod tests {
                     leaf("record", 1.9),
                 ],
             },
-            notes: vec!["2 cells of block were wound the wrong way and were turned".into()],
+            notes: vec!["2 cells of block had mirrored nodes and were reordered".into()],
             files: vec!["probes.csv".into(), "animation.png".into()],
             environment: [("Sinew", "0.1.0"), ("instruction set", "AVX2"), ("threads", "2")]
                 .map(|(a, b)| (a.to_string(), b.to_string()))

@@ -1,4 +1,4 @@
-//! Line plots as SVG, drawn by ourselves so that a report needs nothing from outside.
+//! Line plots as SVG, so that a report is self-contained.
 
 use std::fmt::Write;
 
@@ -6,25 +6,25 @@ use sinew_raster::{format_tick, ticks};
 
 use crate::record::escaped;
 
-/// How values are spread over the height of a plot.
+/// Scale of the ordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     #[default]
     Linear,
-    /// By powers of ten; values that are not positive are left out.
+    /// Logarithmic; values that are not positive are left out.
     Logarithmic,
 }
 
-/// How a line is drawn.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stroke {
-    /// Without gaps.
+    /// Solid.
     #[default]
     Solid,
-    /// In dashes: what others say about the same thing.
+    /// Dashed: a reference for comparison.
     Dashed,
-    /// As a dot at each value: single measurements.
+    /// A dot at each value: single measurements.
     Dots,
 }
 
@@ -35,9 +35,9 @@ pub struct Line {
     pub label: String,
     /// One value per abscissa; NaN makes a gap.
     pub values: Vec<f64>,
-    /// Abscissae of its own, increasing; those of the plot when `None`.
+    /// Its own abscissae, increasing; `None` uses those of the plot.
     pub x: Option<Vec<f64>>,
-    /// How it is drawn.
+    /// Style of the line.
     pub stroke: Stroke,
 }
 
@@ -47,22 +47,22 @@ impl Line {
         Self { label: label.into(), values, ..Self::default() }
     }
 
-    /// The same line over abscissae of its own.
+    /// The line with its own abscissae.
     pub fn over(self, x: Vec<f64>) -> Self {
         Self { x: Some(x), ..self }
     }
 
-    /// The same line in dashes.
+    /// The line with dashes.
     pub fn dashed(self) -> Self {
         Self { stroke: Stroke::Dashed, ..self }
     }
 
-    /// The same values as dots.
+    /// The values as dots.
     pub fn dotted(self) -> Self {
         Self { stroke: Stroke::Dots, ..self }
     }
 
-    /// The value at an abscissa, by straight lines between the own ones; NaN outside.
+    /// The value at an abscissa, by linear interpolation; NaN outside.
     fn at(&self, own: &[f64], x: f64) -> f64 {
         let after = own.partition_point(|&place| place < x);
         let value = |i: usize| self.values.get(i).copied().unwrap_or(f64::NAN);
@@ -86,9 +86,9 @@ pub struct Plot {
     pub x_label: String,
     /// Abscissae.
     pub x: Vec<f64>,
-    /// Lines, at most eight get a color of their own.
+    /// The lines; at most eight have distinct colors.
     pub lines: Vec<Line>,
-    /// Spread of the ordinate.
+    /// Scale of the ordinate.
     pub scale: Scale,
 }
 
@@ -99,11 +99,11 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 
-/// Most points of a drawn line: more than the pixels it has.
+/// Maximum number of points of a drawn line: more than its pixels.
 const MAX_POINTS: usize = 600;
 
 impl Plot {
-    /// The plot as an `<figure>` with its data attached for the pointer.
+    /// The plot as a `<figure>`, with its data attached for the pointer.
     pub fn to_html(&self) -> String {
         let kept = self.kept_samples();
         let value = |line: &Line, i: usize| self.project(line.values.get(i).copied().unwrap_or(f64::NAN));
@@ -193,10 +193,10 @@ impl Plot {
     }
 
     fn legend(&self, svg: &mut String) {
-        // Right-aligned in the line of the title; lengths are estimated from the number of letters.
+        // Right-aligned in the line of the title; widths are estimated from the number of letters.
         let widths: Vec<f64> = self.lines.iter().map(|line| 24.0 + 6.4 * line.label.chars().count() as f64).collect();
         let total: f64 = widths.iter().sum();
-        // Below the title when both do not fit beside each other.
+        // Below the title if both do not fit side by side.
         let beside = total + 7.2 * self.title.chars().count() as f64 + LEFT < WIDTH - RIGHT;
         let (mut x, y) = ((WIDTH - RIGHT - total).max(LEFT), if beside { 16.0 } else { 32.0 });
         for (number, (line, width)) in self.lines.iter().zip(&widths).enumerate() {
@@ -218,7 +218,7 @@ impl Plot {
         }
     }
 
-    /// What a screen reader says.
+    /// The description for a screen reader.
     fn description(&self) -> String {
         let mut text = format!("{} over {}", self.title, self.x_label);
         for line in self.lines.iter().take(8) {
@@ -229,7 +229,7 @@ impl Plot {
         text
     }
 
-    /// Abscissae, values and the frame of the plot for the script that follows the pointer.
+    /// Abscissae, values and frame of the plot, for the script that follows the pointer.
     fn data(&self, kept: &[usize], [x0, x1]: [f64; 2]) -> String {
         let list = |values: &mut dyn Iterator<Item = f64>| {
             let numbers: Vec<String> = values.map(|v| if v.is_finite() { short(v) } else { "null".into() }).collect();
@@ -265,7 +265,7 @@ impl Plot {
         }
     }
 
-    /// Samples that are drawn: all, or in every stretch the ones with the extremes of any line, so that no peak is lost.
+    /// Samples that are drawn: all, or in every section those with the extremes of any line, so that no peak is lost.
     fn kept_samples(&self) -> Vec<usize> {
         let count = self.x.len();
         if count <= MAX_POINTS {
@@ -288,7 +288,7 @@ impl Plot {
 }
 
 impl Stroke {
-    /// Class of the drawing, behind others.
+    /// CSS class of the style, to be appended.
     fn class(self) -> &'static str {
         match self {
             Self::Solid => "",
@@ -298,7 +298,7 @@ impl Stroke {
     }
 }
 
-/// `M x y h0 …`: strokes without length, which round ends make dots.
+/// `M x y h0 …`: strokes without length, whose round ends are dots.
 fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     for (x, y) in points.filter(|(x, y)| x.is_finite() && y.is_finite()) {
@@ -308,7 +308,7 @@ fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
     path
 }
 
-/// `M x y L x y …`, lifted over points that are not finite.
+/// `M x y L x y …`, interrupted at points that are not finite.
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     let mut is_down = false;
@@ -323,18 +323,18 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     path
 }
 
-/// Smallest and largest finite value; (∞, −∞) when there is none.
+/// Smallest and largest finite value; (∞, −∞) if there is none.
 fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
 }
 
-/// A little air above and below, and a height for lines that are level.
+/// The range with a small margin; a constant gets a nonzero height.
 fn padded(y0: f64, y1: f64, scale: Scale) -> (f64, f64) {
     if y0 > y1 {
         return (0.0, 1.0);
     }
     if scale == Scale::Logarithmic {
-        // Whole decades: a logarithmic axis needs at least two of them to be read.
+        // Whole decades: a logarithmic axis needs at least two of them to be readable.
         let (low, high) = (y0.floor(), y1.ceil());
         return if high > low { (low, high) } else { (low - 1.0, high + 1.0) };
     }
@@ -371,7 +371,7 @@ pub fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
-/// A JSON string that cannot end the script element it stands in.
+/// A JSON string that cannot end its script element.
 pub(crate) fn json_text(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| "\"\"".into()).replace('<', "\\u003c")
 }

@@ -1,4 +1,4 @@
-//! Which probes share a plot.
+//! Grouping of probes into plots.
 
 use super::data::ProbeSeries;
 use super::plot::{Line, Plot, Scale};
@@ -9,10 +9,10 @@ const COMPONENTS: [&str; 23] = [
     "gravity", "contact", "other", "w", "norm", "mean",
 ];
 
-/// Solver diagnostics have plots of their own.
+/// Solver diagnostics, which have their own plots.
 const ELSEWHERE: [&str; 5] = ["residual", "newton_iterations", "nonlinear_cycles", "linear_iterations", "substeps"];
 
-/// Plots of all probes that change, the most telling first.
+/// Plots of all probes that change, the most informative first.
 pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
     let mut plots: Vec<(usize, Plot)> = Vec::new();
     for probe in probes.iter().filter(|p| constant(&p.values).is_none() && !ELSEWHERE.contains(&p.name.as_str())) {
@@ -36,7 +36,7 @@ pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
         }
     }
     for (_, plot) in &mut plots {
-        // A component on its own is named in full.
+        // A single component keeps its full name.
         if let ([line], true) = (plot.lines.as_slice(), plot.lines[0].label != plot.title) {
             plot.title = format!("{}.{}", plot.title, line.label);
         }
@@ -59,7 +59,7 @@ fn constant(values: &[f64]) -> Option<f64> {
     values.iter().all(|v| *v == first || !v.is_finite()).then_some(first)
 }
 
-/// Parts of names with their SI units; the first that a name has decides, so that the extremes of a stress are stresses.
+/// Parts of names with their SI units; the first match counts, so that the extremes of a stress are stresses.
 const UNITS: [(&str, &str); 18] = [
     ("volume_ratio", ""),
     ("volume", ""),
@@ -81,7 +81,7 @@ const UNITS: [(&str, &str); 18] = [
     ("max", " [m]"),
 ];
 
-/// SI unit of a probe by its name; nothing for ratios, counts and names that are not known.
+/// SI unit of a probe by its name; `None` for ratios, counts and unknown names.
 fn unit(name: &str) -> Option<&'static str> {
     let unit = UNITS.iter().find(|(part, _)| name.split('.').any(|p| p == *part)).map(|(_, unit)| *unit);
     unit.filter(|unit| !unit.is_empty())

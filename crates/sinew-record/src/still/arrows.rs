@@ -1,35 +1,35 @@
-//! Forces of contact as arrows over a picture.
+//! Contact forces as arrows over a picture.
 
 use sinew_raster::{Camera, Image};
 
 use super::lines::{Lines, Pen};
 
-/// A place, and the force that acts there [N].
+/// A position, and the force that acts there \[N\].
 pub(crate) type ForceAt = ([f32; 3], [f32; 3]);
 
-/// More arrows than this cannot be told apart; the strongest are drawn.
+/// Maximum number of arrows, the strongest first; more are indistinguishable.
 const MAX_ARROWS: usize = 4000;
-/// Seen best on flesh and bone alike.
+/// Visible on flesh and bone alike.
 const BLUE: [u8; 3] = [20, 74, 168];
 
 /// Length of the longest arrow, in radii of the scene.
 pub(crate) const LONGEST_ARROW: f32 = 0.5;
 
-/// How long arrows are.
+/// Scale of arrows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrowScale {
-    /// Force of the longest arrow [N].
+    /// Force of the longest arrow \[N\].
     pub force: f32,
-    /// Its length [m].
+    /// Its length \[m\].
     pub length: f32,
 }
 
-/// The largest of some forces [N].
+/// The largest of some forces \[N\].
 pub(crate) fn largest_force(forces: &[ForceAt]) -> f32 {
     forces.iter().map(|(_, force)| norm(*force)).filter(|size| size.is_finite()).fold(0.0, f32::max)
 }
 
-/// Draws arrows that point the way the first of two is pushed, as if bodies were of glass.
+/// Draws arrows in the direction of the force on the pushed body, visible through all bodies.
 pub(crate) fn draw_forces(image: &mut Image, camera: &Camera, forces: &[ForceAt], scale: ArrowScale) {
     let mut shown: Vec<(f32, &ForceAt)> = forces.iter().map(|force| (norm(force.1), force)).collect();
     shown.retain(|(size, _)| *size > 0.0 && size.is_finite());
@@ -81,6 +81,6 @@ mod tests {
         draw_forces(&mut image, &camera, &forces, ArrowScale { force: 2.0, length: 0.8 });
         let inked: Vec<usize> =
             (0..100 * 100).filter(|i| image.pixel(i % 100, i / 100) != [255; 3]).map(|i| i / 100).collect();
-        assert!(inked.len() > 20 && inked.iter().all(|&row| row <= 51), "upwards from the middle");
+        assert!(inked.len() > 20 && inked.iter().all(|&row| row <= 51), "upward from the center");
     }
 }

@@ -2,11 +2,11 @@
 
 use sinew_raster::{Camera, Image};
 
-/// How a line is drawn.
+/// Style of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pen {
     pub color: [u8; 3],
-    /// [pixels]
+    /// \[pixels\]
     pub width: f32,
     /// 0 invisible, 1 opaque.
     pub opacity: f32,
@@ -26,7 +26,7 @@ pub(crate) struct Lines {
     inverse_depth: Vec<f32>,
 }
 
-/// A line this much (in parts of its depth) behind the surface still counts as on it.
+/// A line behind the surface by less than this fraction of its depth counts as on it.
 const SLACK: f32 = 4e-3;
 
 fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -38,7 +38,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 impl Lines {
-    /// For a picture that was drawn with this camera and size.
+    /// Lines for a picture with this camera and size.
     pub fn new(camera: &Camera, width: usize, height: usize) -> Lines {
         let to_target = sub(camera.target, camera.eye);
         Lines {
@@ -51,7 +51,7 @@ impl Lines {
         }
     }
 
-    /// Where a point appears; `None` behind the camera.
+    /// The position of a point on the screen; `None` behind the camera.
     fn project(&self, p: [f32; 3]) -> Option<Screen> {
         let basis = self.camera.basis();
         let [x, y, depth] = basis.to_camera(p);
@@ -63,7 +63,7 @@ impl Lines {
         Some([0.5 * self.width as f32 + u, 0.5 * self.height as f32 - v, inverse])
     }
 
-    /// Remembers how near the surface is in each pixel.
+    /// Stores the depth of the surface in each pixel.
     pub fn cover(&mut self, points: &[[f32; 3]], triangles: &[[u32; 3]]) {
         let screen: Vec<Option<Screen>> = points.iter().map(|&p| self.project(p)).collect();
         for t in triangles {
@@ -98,7 +98,7 @@ impl Lines {
         }
     }
 
-    /// Median length of the edges on the screen [pixels].
+    /// Median length of the edges on the screen \[pixels\].
     pub fn typical_length(&self, points: &[[f32; 3]], edges: &[[u32; 2]]) -> f32 {
         let step = (edges.len() / 1000).max(1);
         let length = |edge: &[u32; 2]| {
@@ -115,7 +115,7 @@ impl Lines {
         self.draw(image, ends, pen, |at, inverse| inverse * (1.0 + SLACK) >= self.inverse_depth[at]);
     }
 
-    /// Draws a whole segment, as if bodies were of glass.
+    /// Draws a whole segment, visible through all bodies.
     pub fn draw_through(&self, image: &mut Image, ends: [[f32; 3]; 2], pen: &Pen) {
         self.draw(image, ends, pen, |_, _| true);
     }
@@ -156,7 +156,7 @@ impl Lines {
         }
     }
 
-    /// Draws rings around places; one is enough for places that lie close together in the picture.
+    /// Draws rings around points; points close together in the picture share one.
     pub fn rings(&self, image: &mut Image, places: &[[f32; 3]], radius: f32, pen: &Pen) {
         let mut drawn: Vec<[f32; 2]> = Vec::new();
         for &place in places {

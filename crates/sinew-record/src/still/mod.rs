@@ -1,4 +1,4 @@
-//! Pictures outside of a run: a mesh at rest ([`mesh_picture`]) and any frame of a recording ([`Player`]).
+//! Pictures outside a run: a mesh at rest ([`mesh_picture`]) and any frame of a recording ([`Player`]).
 
 mod arrows;
 mod lines;
@@ -16,39 +16,39 @@ pub(crate) use arrows::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest
 
 pub(crate) use lines::{Lines, Pen};
 
-/// What is shown of a mesh besides its surface.
+/// Additions to the picture of a mesh.
 #[derive(Clone, Debug, Default)]
 pub struct MeshPicture<'a> {
     /// Text in the upper left corner.
     pub title: &'a str,
     /// Text in the upper right corner.
     pub caption: &'a str,
-    /// Cells whose faces are painted red and whose edges show through the body.
+    /// Cells with red faces, whose edges are visible through the body.
     pub marked_cells: &'a [u32],
-    /// Edges that are drawn red, through the body.
+    /// Edges in red, visible through the body.
     pub marked_edges: &'a [[Vec3; 2]],
-    /// Places that get a red ring.
+    /// Points with a red ring.
     pub rings: &'a [Vec3],
-    /// Width and height [pixels]; 960 × 720 when zero.
+    /// Width and height \[pixels\]; 960 × 720 if zero.
     pub size: [usize; 2],
 }
 
-/// More surface edges than this are not drawn: they would paint the body black.
+/// Maximum number of surface edges; more would paint the body black, so none are drawn.
 const MAX_EDGES: usize = 60_000;
 
-/// More marked edges than this are not drawn.
+/// Maximum number of marked edges that are drawn.
 const MAX_MARKS: usize = 20_000;
 
 const INK: [u8; 3] = [44, 34, 36];
 const RED: [u8; 3] = [214, 24, 42];
 
-/// Draws a mesh at rest, with the edges of its cells, colored by label; `None` when it has no faces.
+/// Draws a mesh at rest, with the edges of its cells, colored by label; `None` if it has no faces.
 pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image> {
     let skin = Skin::of(data);
     if skin.triangles.is_empty() {
         return None;
     }
-    // Relative to the middle: single precision would tear apart what lies far from the origin.
+    // Relative to the center: single precision would distort a mesh far from the origin.
     let middle = sinew_geometry::Aabb::from_points(&data.points).center();
     let f32s = |p: Vec3| {
         let p = p - middle;
@@ -60,7 +60,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
     let [width, height] = picture.size.map(|side| if side == 0 { None } else { Some(side) });
     let renderer = Renderer::new(width.unwrap_or(960), height.unwrap_or(720));
     let camera = Camera::fit(&bounds, UpAxis::Z, renderer.aspect(), &FitParams::default());
-    // Red marks are seen best on bone.
+    // Red marks are most visible on the color of bone.
     let has_marks = !(picture.marked_cells.is_empty() && picture.marked_edges.is_empty() && picture.rings.is_empty());
     let painted = if has_marks { marked(data, &skin, picture.marked_cells) } else { labelled(data, &skin) };
     let surfaces = painted.iter().map(|(color, triangles)| {
@@ -94,7 +94,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
     Some(image)
 }
 
-/// Draws the edges of cells that nothing hides, fainter where they are dense, so that the shading stays visible.
+/// Draws the visible edges of cells, fainter where they are dense, so that the shading stays visible.
 pub(crate) fn draw_edges(image: &mut Image, lines: &Lines, points: &[[f32; 3]], edges: &[[u32; 2]]) {
     if edges.len() > MAX_EDGES {
         return;
@@ -177,7 +177,7 @@ mod tests {
         assert!(mesh_picture(&flat, &beyond).is_some());
     }
 
-    /// The picture does not depend on where the mesh is or in which unit it is.
+    /// The picture does not depend on the position and the unit of the mesh.
     #[test]
     fn far_away_meshes_are_not_torn() {
         let near = MeshData::from(&box_hexes(Vec3::splat(0.125), [2, 2, 2]).unwrap());

@@ -1,4 +1,4 @@
-//! Any frame of a recording, or of a running simulation, as a picture.
+//! Pictures of any frame of a recording or of a running simulation.
 
 use sinew_fem::Frame;
 use sinew_geometry::shape::{AnyShape, Pose};
@@ -14,10 +14,10 @@ use super::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 use crate::record::ColorField;
 use crate::record::shapes::{f32s, ground_level, shape_mesh};
 
-/// Frames that are looked at to find what the camera must see.
+/// Number of frames examined to place the camera.
 const LOOKED_AT: usize = 48;
 
-/// Half the edge of the patch that stands for a plane that is not the ground, in parts of what is in view.
+/// Half the edge of the patch that represents a plane other than the ground, relative to the view.
 const PATCH: f32 = 2.0;
 
 /// Draws frames of a recording, all with the same camera.
@@ -28,10 +28,10 @@ pub struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    /// Looks through a recording.
+    /// Examines a recording.
     pub fn new(recording: &'a Recording) -> Result<Player<'a>, StoreError> {
         let header = recording.header();
-        // What the scene says about the camera; a scene that cannot be read any more is no reason not to play its recording.
+        // Camera settings of the scene; a recording plays even if its scene can no longer be read.
         let overrides: Vec<_> = header.overrides.iter().cloned().map(Into::into).collect();
         let scene = Scene::from_str(&header.scene_text, &header.scene_name, ".").ok();
         let scene = scene.map(|scene| scene.with_overrides(&overrides).unwrap_or(scene));
@@ -45,12 +45,12 @@ impl<'a> Player<'a> {
         Ok(Player { recording, shown, portrait })
     }
 
-    /// Number of frames that can be drawn.
+    /// Number of drawable frames.
     pub fn frame_count(&self) -> usize {
         self.shown.len()
     }
 
-    /// The recorded frame behind a picture.
+    /// The recorded frame of a picture.
     pub fn stored(&self, number: usize) -> Result<StoredFrame, StoreError> {
         let count = self.shown.len();
         let frame = self.shown.get(number).copied().ok_or(StoreError::NoFrame { frame: number, count })?;
@@ -63,7 +63,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Camera and stage for pictures of a scene, chosen by the frames that were looked at.
+/// Camera and stage for pictures of a scene, chosen from the examined frames.
 pub struct Portrait {
     scene: Option<Scene>,
     up: UpAxis,
@@ -71,17 +71,17 @@ pub struct Portrait {
     shapes: Bounds,
     /// Height of the highest ground.
     level: Option<f32>,
-    /// Of the contacts in the frames that were looked at [N].
+    /// Largest contact force in the examined frames \[N\].
     largest_force: f32,
-    /// What bodies are colored by, and the smallest and largest value of it in those frames.
+    /// The field that colors bodies, and its smallest and largest value in those frames.
     color: Option<ColorField>,
     values: [f64; 2],
-    /// The ends of the color bar, where the scene says them.
+    /// The ends of the color bar, if the scene sets them.
     range: Option<[f64; 2]>,
 }
 
 impl Portrait {
-    /// Nothing was looked at yet; `scene` may say how the camera stands and what bodies are colored by.
+    /// A portrait without examined frames; `scene` may set the camera and the color field.
     pub fn new(scene: Option<Scene>) -> Portrait {
         let up = match scene.as_ref().map(|scene| scene.up) {
             Some(Up::X) => UpAxis::X,
@@ -95,12 +95,12 @@ impl Portrait {
         Portrait { scene, up, bodies, shapes, level: None, largest_force: 0.0, color, values, range }
     }
 
-    /// The same with bodies colored by another field, or by none.
+    /// The portrait with bodies colored by another field, or by none.
     pub fn colored(self, color: Option<ColorField>) -> Portrait {
         Portrait { color, range: None, ..self }
     }
 
-    /// Makes room for what a frame shows.
+    /// Extends the view to the contents of a frame.
     pub fn look(&mut self, frame: &Frame<'_>) {
         self.largest_force = self.largest_force.max(largest_force(&forces(frame)));
         for body in &frame.bodies {
@@ -118,9 +118,9 @@ impl Portrait {
         }
     }
 
-    /// What must be in view, and where the ground is.
+    /// The bounds of the view, and the height of the ground.
     fn stage(&self) -> (Bounds, Option<f32>) {
-        // Obstacles belong in view too, unless they dwarf what they act on.
+        // Obstacles must be in view too, unless they are much larger than the bodies.
         let size = self.bodies.radius();
         let mut bounds = self.bodies;
         if self.bodies.is_empty() || self.shapes.radius() < 2.0 * size {
@@ -141,7 +141,7 @@ impl Portrait {
         let (bounds, ground) = self.stage();
         let bodies: Vec<Vec<[f32; 3]>> =
             frame.bodies.iter().map(|body| body.surface_positions.iter().map(|&p| f32s(p)).collect()).collect();
-        // A field that nothing is known of, such as stress that was not recorded, colors nothing.
+        // A field without data, such as stress that was not recorded, colors nothing.
         let field = self.color.filter(|_| self.values[0] <= self.values[1]);
         let [min, max] =
             field.map_or([0.0, 1.0], |field| self.range.unwrap_or_else(|| field.range(self.values[0], self.values[1])));
@@ -162,7 +162,7 @@ impl Portrait {
         for shape in &shapes {
             surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
         }
-        // Small pictures have no room for words.
+        // Small pictures have no room for text.
         let has_words = height >= 240;
         let caption = format!("t = {:.2} s", frame.time);
         let title = self.scene.as_ref().and_then(|scene| scene.title.as_deref());
@@ -201,7 +201,7 @@ impl Portrait {
     }
 }
 
-/// The camera that a scene asks for; what it does not say is chosen so that all of `bounds` is in view.
+/// The camera of a scene; missing settings are chosen so that all of `bounds` is in view.
 pub(crate) fn camera_of(asked: &AskedCamera, bounds: &Bounds, up: UpAxis, aspect: f32) -> Camera {
     let fit = FitParams { field_of_view: asked.fov as f32, ..FitParams::default() };
     let mut camera = Camera::fit(bounds, up, aspect, &fit);
@@ -223,7 +223,7 @@ fn forces(frame: &Frame<'_>) -> Vec<ForceAt> {
 
 /// Triangles of a shape in the world; planes are patches with half edges of `patch`.
 pub(crate) fn placed_mesh(shape: &AnyShape, pose: &Pose, patch: f32) -> ShapeMesh {
-    /// Rings of round shapes: smooth at the size of a terminal.
+    /// Number of rings of round shapes: smooth at the size of a terminal.
     const RINGS: usize = 24;
     let mut mesh = shape_mesh(shape, patch, RINGS);
     for p in &mut mesh.positions {

@@ -1,8 +1,10 @@
 //! Bodies as the zero set of a field: lumps along bones that blend where they are connected.
 //!
-//! Lumps of a branch are joined by the quadratic smooth minimum, with $h = \tfrac12 + \tfrac{a-b}{2k}$ within 0 and 1:
+//! Lumps of a branch are joined by the quadratic smooth minimum, with $`h = \tfrac12 + \tfrac{a-b}{2k}`$ within 0 and 1:
 //!
-//! $$\min_k(a, b) = (1-h)\,a + h\,b - k\,h(1-h)$$
+//! ```math
+//! \min_k(a, b) = (1-h)\,a + h\,b - k\,h(1-h)
+//! ```
 //!
 //! Its derivatives with respect to a and b are just 1−h and h, so gradients of the field are means of the gradients of
 //! lumps, and the shares of lumps at a point are the same means. Gradients of lumps are at most 1, and so are those of

@@ -22,10 +22,10 @@ use super::mesh::MeshParts;
 use super::regions::Regions;
 use super::{Compiler, pivot};
 
-/// What later steps need of a body.
+/// Data of a body for later steps.
 pub(super) struct CompiledBody {
     pub regions: Regions,
-    /// Nodes in the initial pose [m].
+    /// Nodes in the initial pose \[m\].
     pub rest: Vec<Vec3>,
     /// World from body coordinates.
     pub pose: Pose,
@@ -45,7 +45,7 @@ impl Compiler<'_> {
                 Err(problems) => self.problems.extend(problems),
             }
         }
-        // Connections may name any body, so all must exist; with one missing their indices would be wrong.
+        // Connections may name any body, so all must exist; otherwise their indices would be wrong.
         if bodies.len() == scene.body.len() {
             for (index, (body, compiled)) in scene.body.iter().zip(&bodies).enumerate() {
                 self.connect(index, body, compiled);
@@ -55,7 +55,7 @@ impl Compiler<'_> {
         bodies
     }
 
-    /// `bodies` are those before this one, unless some could not be made.
+    /// Adds a body. `bodies` are those before it, unless some could not be compiled.
     fn add_body(
         &mut self,
         index: usize,
@@ -75,7 +75,7 @@ impl Compiler<'_> {
         let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
         if materials.iter().any(|spec| spec.law().is_objective() && spec.lame().1 < 0.0) {
             self.notes.push(format!(
-                "body \"{}\" widens when stretched (Poisson's ratio below zero): large strains lower the energy of such a law without end",
+                "body \"{}\" widens when stretched (Poisson's ratio below zero): the energy of such a law falls without bound at large strains",
                 body.name
             ));
         }
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);
         }
-        // Nonlinear cycles know nothing of them, and take more iterations where there are any.
+        // Nonlinear multigrid does not include barriers, and takes more iterations where there are any.
         let knows_corners = self.scene.solver.nonlinear == NonlinearSolver::Newton;
         if knows_corners && body.rig.as_ref().is_some_and(|rig| rig.inversion_barrier) {
             self.builder.inversion_barrier(index);
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         Ok(CompiledBody { regions, rest, pose: place, manufactured })
     }
 
-    /// The boundary follows the exact solution; the interior is loaded by its body force.
+    /// The boundary follows the exact solution; its body force loads the interior.
     fn add_manufactured(
         &mut self,
         body: usize,
@@ -184,7 +184,7 @@ impl Compiler<'_> {
                 Err(message) => problems.push(self.scene.problem(&path, message)),
             }
         }
-        // Cells that the surface cuts are as stiff as the part of them that is flesh.
+        // The stiffness of a cell that the surface cuts is proportional to the fraction of flesh in it.
         let least = if body.rig.is_some() { MIN_IN_FOLDS } else { MIN_STIFFNESS };
         for (spec, &fraction) in materials.iter_mut().zip(inside) {
             *spec = spec.scaled(fraction.max(least));
@@ -214,7 +214,7 @@ impl Compiler<'_> {
                 center_of(canvas.mesh, cell).to_array().map(|x| format_quantity(x, Dimension::LENGTH)).join(", ");
             let message = format!("{count} of {} cells have no material", values.len());
             let problem = self.scene.problem(&path, message).label(format!("the first is cell {cell} at ({place})"));
-            return Err(problem.hint("give every vertex a finite value, and every pixel that is used its opacity"));
+            return Err(problem.hint("give every vertex a finite value, and make every used pixel opaque"));
         }
         let [low, high] = map.range;
         for (spec, value) in materials.iter_mut().zip(values) {
@@ -263,7 +263,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Names for channels: a second pin on one region becomes `REGION-2`.
+/// Unique names for channels: a second pin on one region becomes `REGION-2`.
 #[derive(Default)]
 pub(super) struct UniqueNames {
     uses: BTreeMap<(&'static str, String), usize>,
@@ -277,19 +277,19 @@ impl UniqueNames {
     }
 }
 
-/// A material with the parameters that a region gives replaced.
+/// A material with the parameters of a region replaced.
 fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
     let spec = part.material.as_ref().map_or(*spec, material_spec);
     part.parameters.0.iter().fold(spec, |spec, (key, &value)| spec.with(key, value))
 }
 
-/// Least part of its stiffness that a cell keeps: what is softer would slow the solver and show nothing.
+/// Minimum fraction of its stiffness that a cell keeps: softer cells would slow the solver without visible effect.
 const MIN_STIFFNESS: f64 = 0.05;
-/// The same of characters, whose skin is squeezed in the folds of joints: softer cells would be turned inside out there.
+/// The same for characters, whose skin is squeezed in the folds of joints: softer cells would invert there.
 const MIN_IN_FOLDS: f64 = 0.4;
 
-/// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
-/// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
+/// Poisson's ratio from which on the mean volume term is the default. Below it, quadratic cells keep their order of
+/// convergence; above it, cells with several quadrature points lock (`docs/design/locking.md`).
 const NEARLY_INCOMPRESSIBLE: f64 = 0.45;
 
 fn deformation(body: &Body) -> Deformation {
@@ -301,7 +301,7 @@ fn deformation(body: &Body) -> Deformation {
 
 /// Where the volume term is evaluated: as the scene says, else in the mean if some cell is nearly incompressible.
 fn volume_form(body: &Body, materials: &[MaterialSpec]) -> VolumeForm {
-    // The moduli of a scene were numbers with few digits.
+    // Rounding: the moduli came from numbers with few digits.
     let locks = |spec: &MaterialSpec| spec.moduli().young_poisson().1 >= NEARLY_INCOMPRESSIBLE - 1e-9;
     match body.volume {
         Some(VolumeTerm::Mean) => VolumeForm::Mean,
@@ -323,7 +323,7 @@ pub(super) fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
     nodes.iter().map(|&n| mesh.positions()[n as usize]).sum::<Vec3>() / nodes.len() as f64
 }
 
-/// Places of the nodes before the first step; empty when the body starts at rest.
+/// Positions of the nodes before the first step; empty if the body starts at rest.
 fn start(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     let Some(given) = &body.start else { return Vec::new() };
     let shape = match given.shape {

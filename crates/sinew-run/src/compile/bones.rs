@@ -1,4 +1,5 @@
-//! Bones of a character as a scene lists them: capsules or closed surfaces. Flesh slides over some of them, which are colliders within it.
+//! Bones of a character listed in the scene: capsules or closed surfaces. Bones over which flesh slides become
+//! colliders inside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,39 +17,39 @@ use sinew_scene::{Character, Diagnostic, nearest};
 use super::mesh::located;
 use super::{Compiler, list_some};
 
-/// Cells of the grid of distances across the thickness of a bone, and along it at least.
+/// Minimum number of cells of the distance grid across the thickness of a bone, and along it.
 const CELLS_ACROSS: f64 = 6.0;
 const CELLS_ALONG: f64 = 48.0;
-/// Cells along it at most, so that a needle does not fill the memory.
+/// Maximum number of cells along it, so that a needle does not fill the memory.
 const MAX_CELLS: f64 = 400.0;
-/// Places along each side of its box at which the middle of a bone is looked for.
+/// Number of samples along each side of its box in the search for the center of a bone.
 const LOOKS: usize = 32;
 
-/// A bone at rest, in coordinates of the body [m].
+/// A bone at rest, in body coordinates \[m\].
 pub(super) struct RigBone {
-    /// Joint, by number in [`sinew_rig::Flesh::joints`].
+    /// Index of the joint in [`sinew_rig::Flesh::joints`].
     pub joint: usize,
     pub hold: Hold,
     pub form: Form,
-    /// Stiffness of a spring over that of a cell, where it is soft.
+    /// Stiffness of a spring divided by that of a cell, for soft bones.
     pub attachment_stiffness: f64,
-    /// Its name, and the flesh that stays on it, where flesh slides.
+    /// Its name, and the thickness of the flesh that stays on it where flesh slides.
     pub name: String,
     pub cover: f64,
 }
 
-/// The form of a bone.
+/// The shape of a bone.
 pub(super) enum Form {
     Capsule(Bone),
     Surface {
         set: Arc<LevelSet>,
-        /// Depth of its middle [m].
+        /// Depth of its center \[m\].
         radius: f64,
     },
 }
 
 impl RigBone {
-    /// Distance of a place from the bone, which is taken to be at least `radius` thick; below zero inside [m].
+    /// Signed distance of a point from the bone, which counts as at least `radius` thick; negative inside \[m\].
     pub fn distance(&self, x: Vec3, radius: f64) -> f64 {
         match &self.form {
             Form::Capsule(bone) => bone.distance(x).0 - bone.radius.max(radius),
@@ -56,7 +57,7 @@ impl RigBone {
         }
     }
 
-    /// Distance of a place from the axis of the bone, or from the middle of a surface [m].
+    /// Distance of a point from the axis of the bone, or from the center of a surface \[m\].
     pub fn axis_distance(&self, x: Vec3) -> f64 {
         match &self.form {
             Form::Capsule(bone) => bone.distance(x).0,
@@ -72,7 +73,7 @@ impl RigBone {
         }
     }
 
-    /// As a shape, and where that is in coordinates of the body.
+    /// The shape, and its pose in body coordinates.
     fn shape(&self) -> Result<(AnyShape, Pose), String> {
         match &self.form {
             Form::Capsule(Bone { ends: [a, b], radius, .. }) => {
@@ -84,7 +85,7 @@ impl RigBone {
     }
 }
 
-/// Bones at rest in the world, where `place` has the body. Those without a form are left out.
+/// Bones at rest in the world, where `place` is the pose of the body. Bones without a shape are left out.
 pub(super) fn at_rest(bones: &[RigBone], place: &Pose) -> Vec<(AnyShape, Pose)> {
     let shapes = bones.iter().filter_map(|bone| bone.shape().ok());
     let in_world = |local: Pose| Pose {
@@ -95,7 +96,7 @@ pub(super) fn at_rest(bones: &[RigBone], place: &Pose) -> Vec<(AnyShape, Pose)> 
 }
 
 impl Compiler<'_> {
-    /// The bones of the scene. Those that hold flesh are guessed when the scene has none.
+    /// The bones of the scene. If it has none that hold flesh, those are guessed.
     pub(super) fn bones(
         &mut self,
         index: usize,
@@ -179,7 +180,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The surface of a file, facing outwards.
+    /// The surface from a file, with its faces pointing outward.
     fn bone_file(&mut self, file: &str) -> Result<TriMesh, String> {
         let parts = load_surface(&self.scene.source, file, &BTreeSet::new()).map_err(|error| error.to_string())?;
         self.notes.extend(parts.notes.iter().map(|note| format!("{file}: {note}")));
@@ -187,7 +188,7 @@ impl Compiler<'_> {
         Ok(if surface.volume() < 0.0 { surface.flipped() } else { surface })
     }
 
-    /// Makes colliders of the bones over which flesh slides.
+    /// Turns the bones over which flesh slides into colliders.
     pub(super) fn slide_over(
         &mut self,
         index: usize,
@@ -224,7 +225,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether bones that hold flesh are guessed: the scene has none.
+/// Whether the bones that hold flesh are guessed, because the scene has none.
 pub(super) fn are_guessed(rig: &Rig) -> bool {
     rig.bones.iter().all(|bone| bone.hold.unwrap_or(rig.hold) == Hold::Slide)
 }
@@ -233,12 +234,12 @@ fn scaled(bone: Bone, scale: f64) -> Bone {
     Bone { ends: bone.ends.map(|x| x * scale), radius: bone.radius * scale, ..bone }
 }
 
-/// A closed surface by its distances, on a grid that its thickness asks for.
+/// The level set of a closed surface, on a grid that resolves its thickness.
 fn form_of(surface: &TriMesh, scale: f64) -> Result<Form, String> {
     let surface = surface.mapped(|x| x * scale).map_err(|error| error.to_string())?;
     let bounds = surface.bounds();
     let length = bounds.size().max_component();
-    // Of a long cylinder this is the diameter.
+    // For a long cylinder this is the diameter.
     let thickness = 4.0 * surface.volume() / surface.area();
     let cell = (length / CELLS_ALONG).min(thickness / CELLS_ACROSS).max(length / MAX_CELLS);
     let set = LevelSet::new(surface, Some(cell)).map_err(|error| error.to_string())?;

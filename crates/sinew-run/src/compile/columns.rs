@@ -1,34 +1,35 @@
-//! Columns of places that follow the outline of a mesh.
+//! Columns of points that follow the outline of a mesh.
 
 use std::f64::consts::TAU;
 
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 
-/// Where columns run.
+/// Layout of columns.
 pub(super) struct ColumnLayout {
-    /// Middle of where they begin [m].
+    /// Center of the region where they begin \[m\].
     pub from: Vec3,
-    /// Middle of where they end [m].
+    /// Center of the region where they end \[m\].
     pub to: Vec3,
     pub count: usize,
     pub segments: usize,
-    /// From the middle line (0) to the surface (1).
+    /// Position between the center line (0) and the surface (1).
     pub spread: f64,
-    /// Straight from first to last place, instead of along the outline.
+    /// Whether columns run straight from the first point to the last, instead of along the outline.
     pub straight: bool,
 }
 
-/// Part of the length by which the first and last cut lie inside: a cut along a flat end is no cut.
+/// Fraction of the length by which the first and the last cut lie inside: a cut along a flat end is undefined.
 const END_MARGIN: f64 = 1e-6;
 
-/// Places of each column from end to end, or why there are none.
+/// Points of each column from end to end, or the reason why there are none.
 ///
-/// The mesh is cut across the line from end to end. From the centroid c of each cut, columns shoot at their angles to its outline, at distance r, and pass at c + `spread` r.
+/// Planes across the line from end to end cut the mesh. From the centroid c of each cut, rays at the angles of the
+/// columns reach the outline at distance r; columns pass through c + `spread` r.
 pub(super) fn lay_columns(mesh: &CellMesh, layout: &ColumnLayout) -> Result<Vec<Vec<Vec3>>, String> {
     let chord = layout.to - layout.from;
     if !(chord.norm() > 1e-9 * mesh.bounds().diagonal()) {
-        return Err("the two regions have the same middle, so no columns can run between them".into());
+        return Err("the two regions have the same center, so no columns can run between them".into());
     }
     let frame = Frame::new(chord.normalized());
     let triangles = mesh.boundary_triangles();
@@ -44,11 +45,11 @@ pub(super) fn lay_columns(mesh: &CellMesh, layout: &ColumnLayout) -> Result<Vec<
             let (sin, cos) = (TAU * (k as f64 + 0.5) / layout.count as f64).sin_cos();
             let distance = cut.outline([cos, sin], center).ok_or_else(|| {
                 format!(
-                    "the flesh is too bent for columns: its middle at {:.0} % of the way lies outside",
+                    "the flesh is too bent for columns: its center line at {:.0} % of the length lies outside",
                     100.0 * share
                 )
             })?;
-            // A single column is the middle line.
+            // A single column is the center line.
             let reach = if layout.count == 1 { 0.0 } else { layout.spread * distance };
             column.push(origin + frame.u * (center[0] + reach * cos) + frame.v * (center[1] + reach * sin));
         }
@@ -64,7 +65,7 @@ pub(super) fn lay_columns(mesh: &CellMesh, layout: &ColumnLayout) -> Result<Vec<
     Ok(columns)
 }
 
-/// Axes across the line.
+/// The direction of the line and two axes across it.
 struct Frame {
     normal: Vec3,
     u: Vec3,
@@ -73,7 +74,7 @@ struct Frame {
 
 impl Frame {
     fn new(normal: Vec3) -> Self {
-        // The axis least along the line.
+        // The axis that is least parallel to the line.
         let axis = (0..3).min_by(|&a, &b| normal[a].abs().total_cmp(&normal[b].abs())).unwrap_or(0);
         let axis = Vec3::unit(axis);
         let u = (axis - normal * normal.dot(axis)).normalized();
@@ -81,7 +82,7 @@ impl Frame {
     }
 }
 
-/// The outline of a mesh in a plane: segments that run around it, in coordinates of the plane.
+/// The outline of a mesh in a plane: segments around it, in coordinates of the plane.
 struct Cut {
     segments: Vec<[[f64; 2]; 2]>,
 }
@@ -109,9 +110,9 @@ impl Cut {
         Self { segments }
     }
 
-    /// Σ (a + b) (a × b) / 3 Σ a × b over the segments; `None` where they enclose nothing.
+    /// Σ (a + b) (a × b) / 3 Σ a × b over the segments; `None` if they enclose no area.
     fn centroid(&self) -> Option<[f64; 2]> {
-        // About the mean of the ends, where rounding is least.
+        // Relative to the mean of the ends, where rounding is smallest.
         let count = self.segments.len().max(1) as f64;
         let mean = [0, 1].map(|axis| self.segments.iter().map(|s| s[0][axis]).sum::<f64>() / count);
         let (mut area, mut moment, mut size) = (0.0, [0.0; 2], 0.0f64);
@@ -126,11 +127,11 @@ impl Cut {
         (!is_flat).then(|| [0, 1].map(|axis| mean[axis] + moment[axis] / (3.0 * area)))
     }
 
-    /// Distance from a place inside to the outline; `None` for a place outside.
+    /// Distance from a point inside to the outline; `None` for a point outside.
     fn outline(&self, direction: [f64; 2], from: [f64; 2]) -> Option<f64> {
         let (mut nearest, mut crossings) = (f64::INFINITY, 0);
         for [a, b] in &self.segments {
-            // Coordinates along the shot and across it.
+            // Coordinates along the ray and across it.
             let [a, b] = [a, b].map(|p| {
                 let d = [p[0] - from[0], p[1] - from[1]];
                 [d[0] * direction[0] + d[1] * direction[1], d[1] * direction[0] - d[0] * direction[1]]
@@ -154,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// On a spindle columns lie at their part of the radius, at equal angles; a single one is the axis.
+    /// On a spindle, columns lie at their fraction of the radius, at equal angles; a single one is the axis.
     #[test]
     fn columns_follow_a_spindle() {
         let (length, radius, end) = (0.06, 3.2e-3, 1.3e-3);
@@ -171,7 +172,7 @@ mod tests {
             assert_eq!(column.len(), 9);
             for (k, place) in column.iter().enumerate() {
                 let s = k as f64 / 8.0;
-                // The first and the last lie a little within the flesh.
+                // The first and the last point lie a little inside the flesh.
                 assert!((place.x - length * s.clamp(END_MARGIN, 1.0 - END_MARGIN)).abs() < 1e-9 * length);
                 let across = (place.y.powi(2) + place.z.powi(2)).sqrt();
                 let expected = 0.7 * fusiform_radius(radius, end, s);
@@ -194,7 +195,7 @@ mod tests {
         let mesh = fusiform(0.06, 3e-3, 1e-3, 1e-3).unwrap();
         let middle = Vec3::new(0.03, 0.0, 0.0);
         let layout = ColumnLayout { from: middle, to: middle, count: 4, segments: 8, spread: 0.7, straight: false };
-        assert!(lay_columns(&mesh, &layout).unwrap_err().contains("same middle"));
+        assert!(lay_columns(&mesh, &layout).unwrap_err().contains("same center"));
         let outside = ColumnLayout { to: Vec3::new(0.09, 0.0, 0.0), ..layout };
         assert!(lay_columns(&mesh, &outside).unwrap_err().contains("no flesh"));
     }

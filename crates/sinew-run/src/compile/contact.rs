@@ -1,4 +1,4 @@
-//! Which parties of the model touch, by the `contact` table.
+//! Contact pairs of the model, from the `contact` table.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use sinew_scene::{Dimension, format_quantity};
 use super::Compiler;
 use super::mesh::rounded_up;
 
-/// Bodies whose gap is told of one by one.
+/// Maximum number of bodies whose gap is reported one by one.
 const TOLD_GAPS: usize = 3;
 
 impl Compiler<'_> {
@@ -35,7 +35,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Tells of bodies that start inside each other: barriers cannot begin like that, springs push them apart.
+    /// Reports bodies that start inside each other: barriers cannot start like that, springs push them apart.
     pub(super) fn check_start(&mut self, model: &Model) {
         if model.contact.is_empty() {
             return;
@@ -51,13 +51,14 @@ impl Compiler<'_> {
             };
             let length = |value| format_quantity(value, Dimension::LENGTH);
             let [x, y, z] = place.map(length);
-            let how = format!("{crossings} pairs of triangles cross, {} deep at ({x}, {y}, {z})", length(depth));
+            let how = format!("{crossings} pairs of triangles intersect, {} deep at ({x}, {y}, {z})", length(depth));
             match mode {
                 ContactMode::Penalty => {
-                    self.notes.push(format!("{who}: {how}; they are pushed apart from the first step on"));
+                    self.notes.push(format!("{who}: {how}; contact pushes them apart from the first step on"));
                 }
                 ContactMode::Barrier => {
-                    let problem = self.scene.problem("contact.mode", format!("{who}, and a barrier cannot undo that"));
+                    let problem =
+                        self.scene.problem("contact.mode", format!("{who}, and a barrier cannot resolve that"));
                     let hint = "move them apart, give this pair `mode = \"penalty\"`, or `mode = \"none\"`";
                     self.problems.push(problem.label(how).hint(hint));
                 }
@@ -65,7 +66,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Tells of barriers that reach further than the bodies that they keep apart: usually a length in another unit.
+    /// Reports barriers that are wider than the bodies that they keep apart: usually a length in another unit.
     pub(super) fn check_gaps(&mut self, model: &Model) {
         let contact = &model.contact;
         let size_of = |group: &Group| match group.party {
@@ -73,7 +74,7 @@ impl Compiler<'_> {
             _ => Aabb::from_points(&contact.rest[group.vertices.clone()]).size().max_component(),
         };
         let sizes: Vec<f64> = contact.groups.iter().map(size_of).collect();
-        // Each body once, whatever it touches.
+        // Each body once, with any number of contacts.
         let mut widest: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
         for (g, h, rule) in contact.pairs().filter(|(g, h, rule)| g != h && rule.mode == ContactMode::Barrier) {
             let smaller = if sizes[g] <= sizes[h] { g } else { h };
@@ -98,7 +99,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// What the table says of two parties; `None` where they pass through each other, or where the collider itself says it all.
+    /// The rule of the table for two parties; `None` if they pass through each other, or if the collider has all
+    /// settings.
     fn contact_rule(&mut self, contact: &Contact, a: Party, b: Party) -> Option<ContactRule> {
         let names = [self.party_name(a), self.party_name(b)];
         let is_meant = |pair: &&ContactPair| {
@@ -121,7 +123,8 @@ impl Compiler<'_> {
                 let is_rigid = |party| matches!(party, Party::Rigid(_));
                 if is_rigid(a) || is_rigid(b) {
                     let [a, b] = names.map(str::to_string);
-                    self.notes.push(format!("{a} and {b} pass through each other: rigids touch by barriers only"));
+                    self.notes
+                        .push(format!("{a} and {b} pass through each other: contact between rigids needs barriers"));
                 }
                 return None;
             }
@@ -142,12 +145,12 @@ impl Compiler<'_> {
         })
     }
 
-    /// Quasistatics knows no speeds that contact could take.
+    /// Restitution; in quasistatics there are no speeds.
     pub(super) fn restitution(&self, asked: f64) -> f64 {
         if self.scene.solver.kind == SolverKind::Quasistatic { 1.0 } else { asked }
     }
 
-    /// Whether two parties touch without being named.
+    /// Whether two parties collide unless a pair names them.
     fn touch_by_default(&self, contact: &Contact, a: Party, b: Party) -> bool {
         match (a, b) {
             (Party::Body(i), Party::Body(j)) if i == j => contact.with_itself,

@@ -1,4 +1,4 @@
-//! Tracks of the scene move control channels.
+//! Control channels driven by the tracks of the scene.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct ChannelMotion {
     pub motion: Motion,
 }
 
-/// All tracks of a scene; knows its channels once the model is built.
+/// All tracks of a scene; it gets their channels once the model is built.
 #[derive(Default)]
 pub(super) struct TrackDriver {
     pub motions: Vec<ChannelMotion>,
@@ -28,7 +28,7 @@ pub(super) struct TrackDriver {
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl TrackDriver {
-    /// Finds the channels; `unknown(name, all names)` is called for each `[control]` entry without one.
+    /// Finds the channels; calls `unknown(name, all names)` for each `[control]` entry without one.
     pub fn resolve(
         &mut self,
         model: &Model,
@@ -68,7 +68,7 @@ impl TrackDriver {
                 add(format!("{name}.{axis}"), Box::new(move |t| track.at(t)[k]));
             }
         }
-        // Last, so that `[control]` wins over the tracks of bodies.
+        // Last, so that `[control]` overrides the tracks of bodies.
         for (name, track) in control {
             let values = track.clone();
             if !add(name.clone(), Box::new(move |t| values.at(t))) {
@@ -78,8 +78,8 @@ impl TrackDriver {
     }
 }
 
-/// Translation of the motion x ↦ c + R F (x − c) + t about the one pivot c that a pin has, which is `through` when there is a rotation.
-/// A deformation about another point `about` then adds R (I − F)(about − through) to it.
+/// Translation of the motion x ↦ c + R F (x − c) + t about the one pivot c of a pin, which is `through` if there is a
+/// rotation. A deformation about another point `about` then adds R (I − F)(about − through) to it.
 fn translation(motion: &Motion, time: f64) -> Vec3 {
     let given = Vec3::from(motion.translation.at(time));
     let (Some(turn), Some(deformation)) = (&motion.rotation, &motion.deformation) else { return given };

@@ -1,8 +1,8 @@
-//! Flesh over other bodies: layered skinning (SIF-037).
+//! Flesh layered on other bodies: layered skinning (SIF-037).
 //!
-//! [Sifakis07] simulates muscles first and moves the inner boundary of the flesh with the result. Here both are one system: nodes of the flesh near the
-//! body below lie on its surface and are weighted sums of its nodes, so that they follow it to rounding, and what the flesh weighs and resists acts on the
-//! muscle.
+//! \[Sifakis07\] simulates muscles first and moves the inner boundary of the flesh with the result. Here both are one
+//! system: nodes of the flesh near the body below lie on its surface and are weighted sums of its nodes. They follow it
+//! up to rounding, and the weight and resistance of the flesh act on the muscle.
 
 use sinew_fem::force::AttachTarget;
 use sinew_geometry::embedding::Embedding;
@@ -17,14 +17,15 @@ use super::Compiler;
 use super::body::CompiledBody;
 use super::mesh::MeshParts;
 
-/// Least volume of a cell that is pressed against a body below, over what it was: flatter ones are left out.
+/// Minimum volume of a cell that is pressed against a body below, relative to its original volume; flatter cells are
+/// removed.
 const MIN_VOLUME: f64 = 0.1;
-/// Distance from a surface that is none, over the size of the body.
+/// Distance from a surface that counts as zero, relative to the size of the body.
 const TOUCHES: f64 = 1e-9;
 
 impl Compiler<'_> {
-    /// Makes the flesh end on the bodies below: nodes in them or near them move to the nearest place of their surface, and cells of which nothing is left go. `bodies` are
-    /// those before this one, `place` is its pose.
+    /// Makes the flesh end on the bodies below: nodes inside or near them move to the nearest point of their surface,
+    /// and cells without remaining volume are removed. `bodies` are those before this one, `place` is its pose.
     pub(super) fn carve(
         &self,
         index: usize,
@@ -37,7 +38,7 @@ impl Compiler<'_> {
         let mut positions = parts.mesh.positions().to_vec();
         let mut is_near = vec![false; positions.len()];
         for (k, layer) in body.over.iter().enumerate() {
-            // One that could not be made has been told of.
+            // A body that could not be compiled has been reported.
             let Some((_, below)) = self.below(&layer.body, bodies) else { continue };
             let surface = surface_of(below).map_err(|error| problem(&format!("[{k}].body"), error.to_string()))?;
             let places: Vec<Vec3> = positions.iter().map(|&p| place.to_world(p)).collect();
@@ -65,9 +66,11 @@ impl Compiler<'_> {
         };
         let keep: Vec<bool> = parts.mesh.cells().map(is_left).collect();
         if !keep.contains(&true) {
-            let message = format!("nothing of `{}` is outside of the bodies it lies over", body.name);
+            let message = format!("nothing of `{}` is outside the bodies it is layered on", body.name);
             let problem = problem("", message);
-            return Err(problem.hint("it must be larger than they are, and `within` smaller than the flesh is thick"));
+            return Err(
+                problem.hint("it must be larger than they are, and `within` smaller than the thickness of the flesh")
+            );
         }
         let mesh = kept(&parts.mesh, positions, &keep).map_err(|error| problem("", error.to_string()))?;
         let surface = match parts.surface {
@@ -82,7 +85,7 @@ impl Compiler<'_> {
         Ok(MeshParts { mesh, surface, inside, ..parts })
     }
 
-    /// EmbeddedSprings the nodes on bodies below to them, but for those that are pinned; each follows the first that it lies on.
+    /// Binds the nodes on bodies below to them, except pinned ones; each node follows the first body that it lies on.
     pub(super) fn lay_over(&mut self, index: usize, body: &Body, compiled: &CompiledBody, bodies: &[CompiledBody]) {
         let mut is_free = vec![true; compiled.rest.len()];
         let pinned = body.pin.iter().filter_map(|pin| compiled.regions.nodes(&pin.region).ok());
@@ -99,7 +102,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A body before the one that lies over it.
+    /// A body that comes before the one layered on it.
     fn below<'b>(&self, name: &str, bodies: &'b [CompiledBody]) -> Option<(usize, &'b CompiledBody)> {
         let index = self.scene.body.iter().position(|other| other.name == name)?;
         Some((index, bodies.get(index)?))
@@ -112,7 +115,7 @@ fn surface_of(body: &CompiledBody) -> Result<TriMesh, MeshError> {
     surface.mapped(|p| body.pose.to_world(p))
 }
 
-/// The cells that are kept, with the nodes they use at other places, and what the mesh knows of them.
+/// The kept cells, with their nodes at new positions, and the sets and fields of the mesh.
 fn kept(mesh: &CellMesh, positions: Vec<Vec3>, keep: &[bool]) -> Result<CellMesh, MeshError> {
     const UNUSED: u32 = u32::MAX;
     let mut node_of = vec![UNUSED; mesh.node_count()];
@@ -177,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// A block of 2×1×1 cells without its first one keeps eight nodes, and sets and fields go with them.
+    /// A block of 2×1×1 cells without its first one keeps eight nodes; its sets and fields are adapted.
     #[test]
     fn kept_cells_take_their_sets_and_fields_along() {
         let mesh = box_hexes(Vec3::new(2.0, 1.0, 1.0), [2, 1, 1]).unwrap();

@@ -1,4 +1,4 @@
-//! Material parameters painted on a surface, as an attribute of its vertices or as a texture, or given as a field of a volume mesh.
+//! Material parameters painted on a surface, as a vertex attribute or a texture, or given as a field of a volume mesh.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -10,12 +10,12 @@ use sinew_geometry::{CellMesh, TriMesh};
 use sinew_io::Field;
 use sinew_math::Vec3;
 
-/// The attribute that says where on a texture a corner lies.
+/// The attribute with the texture coordinates of a corner.
 const PLACES: &str = "TEXCOORD_0";
 /// Pixels more transparent than this have no value.
 const OPAQUE: f64 = 0.5;
 
-/// What a body offers to take values from.
+/// Sources of painted values of a body.
 pub(super) struct Canvas<'a> {
     pub mesh: &'a CellMesh,
     /// The surface that was filled.
@@ -30,13 +30,15 @@ pub(super) struct Painting<'a> {
 }
 
 impl Painting<'_> {
-    /// The first component of an attribute at the places of the surface nearest to some points; `None` if there is no such attribute. NaN where it has no value.
+    /// The first component of an attribute at the surface points nearest to some points; `None` if the attribute does
+    /// not exist. NaN where it has no value.
     pub fn attribute(&self, name: &str, points: &[Vec3]) -> Option<Vec<f64>> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         Some(self.nearest(field, points).into_iter().map(|value| value[0]).collect())
     }
 
-    /// The brightness of a picture at the places of the surface nearest to some points, from 0 to 1. NaN where the picture is transparent.
+    /// The brightness of an image at the surface points nearest to some points, from 0 to 1. NaN where the image is
+    /// transparent.
     pub fn texture(&self, path: &Path, points: &[Vec3]) -> Result<Vec<f64>, String> {
         let Some(places) = self.fields.iter().find(|field| field.name == PLACES && field.components == 2) else {
             return Err(no_places());
@@ -50,7 +52,7 @@ impl Painting<'_> {
         self.fields.iter().map(|field| field.name.as_str()).collect()
     }
 
-    /// The first three components of a field at the places of the surface nearest to some points.
+    /// The first three components of a field at the surface points nearest to some points.
     fn nearest(&self, field: &Field, points: &[Vec3]) -> Vec<[f64; 3]> {
         let places = NearestPlaces::new(self.surface);
         let value = |point: &Vec3| {
@@ -69,7 +71,8 @@ impl Painting<'_> {
 }
 
 impl Canvas<'_> {
-    /// The value of each cell by an attribute: of the nearest place of the surface, or of the mesh itself. NaN where there is none.
+    /// The value of each cell from an attribute: at the nearest point of the surface, or of the mesh itself. NaN where
+    /// there is none.
     pub fn attribute(&self, name: &str) -> Result<Vec<f64>, String> {
         let (nodes, cells) = (self.mesh.node_fields(), self.mesh.cell_fields());
         if let Some(field) = nodes.get(name) {
@@ -90,12 +93,13 @@ impl Canvas<'_> {
             .chain(self.surface.iter().flat_map(Painting::names))
             .collect();
         Err(match known.is_empty() {
-            true => format!("there is no attribute \"{name}\": the mesh brings none"),
+            true => format!("there is no attribute \"{name}\": the mesh has none"),
             false => format!("there is no attribute \"{name}\"; the mesh has {}", known.join(", ")),
         })
     }
 
-    /// The value of each cell by the brightness of a picture at the nearest place of the surface, from 0 to 1. NaN where the picture is transparent.
+    /// The value of each cell from the brightness of an image at the nearest point of the surface, from 0 to 1. NaN
+    /// where the image is transparent.
     pub fn texture(&self, path: &Path) -> Result<Vec<f64>, String> {
         match self.surface {
             Some(painting) => painting.texture(path, &self.centers()),
@@ -111,10 +115,10 @@ impl Canvas<'_> {
 }
 
 fn no_places() -> String {
-    format!("a texture needs a surface with places on it: a glTF file with {PLACES}")
+    format!("a texture needs a surface with texture coordinates: a glTF file with {PLACES}")
 }
 
-/// A picture in gray, with opacity.
+/// A grayscale image with opacity.
 struct Picture {
     size: [usize; 2],
     /// Brightness and opacity of the pixels, from 0 to 1.
@@ -128,7 +132,7 @@ impl Picture {
         let mut decoder = Decoder::new(BufReader::new(file));
         decoder.set_transformations(Transformations::normalize_to_color8());
         let mut reader = decoder.read_info().map_err(|error| failed(error.to_string()))?;
-        let size = reader.output_buffer_size().ok_or_else(|| failed("the picture is too large".into()))?;
+        let size = reader.output_buffer_size().ok_or_else(|| failed("the image is too large".into()))?;
         let mut bytes = vec![0; size];
         let info = reader.next_frame(&mut bytes).map_err(|error| failed(error.to_string()))?;
         let channels = info.color_type.samples();
@@ -143,7 +147,8 @@ impl Picture {
         Ok(Self { size: [info.width as usize, info.height as usize], pixels })
     }
 
-    /// Brightness at (u, v), v downwards, between the centers of pixels; beyond the picture it repeats, at its edges it does not blend with the other side. NaN where it is transparent.
+    /// Brightness at (u, v), with v downward, interpolated between the centers of pixels. Beyond the image it repeats;
+    /// at its edges it does not blend with the other side. NaN where it is transparent.
     fn at(&self, u: f64, v: f64) -> f64 {
         if !(u.is_finite() && v.is_finite()) {
             return f64::NAN;

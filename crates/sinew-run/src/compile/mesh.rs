@@ -19,27 +19,28 @@ use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity};
 use super::Compiler;
 use super::rig::{RiggedBody, joints_of_nodes, weights_of_nodes};
 
-/// A mesh with what is bound to it.
+/// A mesh and the data attached to it.
 pub(super) struct MeshParts {
     pub mesh: CellMesh,
-    /// The surface that was filled, with its embedding.
+    /// The filled surface with its embedding.
     pub surface: Option<(TriMesh, Embedding)>,
     /// Fields at the corners of its triangles.
     pub corner_fields: Vec<Field>,
-    /// Part of each cell that is inside the filled surface; empty when all is.
+    /// Fraction of each cell that is inside the filled surface; empty if all cells are inside.
     pub inside: Vec<f64>,
-    /// The lattice that the mesh was made of, if it is to be solved as one.
+    /// The lattice of the mesh, if it is solved as a lattice.
     pub lattice: Option<HexLattice>,
-    /// The character whose skin the surface is, if it has a skeleton.
+    /// The character whose skin is the surface, if it has a skeleton.
     pub rigged: Option<Box<RiggedBody>>,
 }
 
-/// Least part of a cube that is flesh, so that none is without mass.
+/// Minimum fraction of flesh in a cube, so that none is without mass.
 const MIN_INSIDE: f64 = 1e-6;
-/// Bytes per cell of other meshes, as `sinew check` estimates them: its gradients, its share of the nodes, and their rows of the matrix.
+/// Bytes per cell of other meshes, as `sinew check` estimates them: gradients, a share of the nodes, and their rows of
+/// the matrix.
 const BYTES_PER_TET: f64 = 1600.0;
 const BYTES_PER_HEX: f64 = 3900.0;
-/// Bytes per cell of a lattice that is simulated, with its coarser levels and all vectors of the solver.
+/// Bytes per cell of a simulated lattice, with its coarser levels and all vectors of the solver.
 const BYTES_PER_CELL: f64 = 3000.0;
 
 impl From<CellMesh> for MeshParts {
@@ -49,7 +50,7 @@ impl From<CellMesh> for MeshParts {
 }
 
 impl Compiler<'_> {
-    /// Makes the mesh of `body`, scaled and of the order asked for; notes what was mended.
+    /// Makes the mesh of `body`, scaled and of the requested order; adds a note on each repair.
     pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
         self.check_fits(index, body)?;
         let parts = self.mesh_as_given(index, body)?;
@@ -70,7 +71,8 @@ impl Compiler<'_> {
         Ok(MeshParts { mesh, surface, lattice: None, ..parts })
     }
 
-    /// Refuses a generated mesh that could not be simulated here, before it is made: that alone may take minutes.
+    /// Reports a generated mesh that does not fit into memory before it is generated, because that alone may take
+    /// minutes.
     fn check_fits(&self, index: usize, body: &Body) -> Result<(), Diagnostic> {
         // Lattices take less, and tell which one fits.
         let source = body.mesh.source();
@@ -83,7 +85,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The mesh with the cells that its source has.
+    /// The mesh with the cells of its source.
     fn mesh_as_given(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
         let scene = self.scene;
         let problem = |key: &str, message: String| located(scene, &format!("body[{index}].mesh{key}"), &message);
@@ -154,7 +156,8 @@ impl Compiler<'_> {
                 (filled.mesh, filled.embedding, inside, None)
             }
             Element::Hex8 | Element::Lattice => {
-                // Cubes that the surface cuts, one and a half per square of the lattice, are half outside.
+                // Half of the cubes that the surface cuts are outside; there are about one and a half per lattice
+                // square.
                 let (volume, area) = (surface.volume().abs(), surface.area());
                 let cells = |cell: f64| volume / cell.powi(3) + 0.75 * area / cell.powi(2);
                 check_memory(cells, mesh.cell, memory::free()).map_err(problem)?;
@@ -164,11 +167,10 @@ impl Compiler<'_> {
                 if filling.lattice.cubes == [1; 3] {
                     let size = |length: f64| format_quantity(length, Dimension::LENGTH);
                     let longest = surface.bounds().size().max_component();
-                    let message =
-                        format!("a cell of {} holds the whole body and leaves nothing of its shape", size(mesh.cell));
+                    let message = format!("a cell of {} contains the whole body, whose shape is lost", size(mesh.cell));
                     let problem = scene.problem(&format!("body[{index}].mesh.cell"), message);
                     return Err(problem.hint(format!(
-                        "its longest side is {}: take {} or less",
+                        "its longest side is {}: use {} or less",
                         size(rounded_up(longest)),
                         size(rounded_up(longest / 4.0))
                     )));
@@ -184,7 +186,7 @@ impl Compiler<'_> {
                 (cells, embedding, inside, (mesh.element == Element::Lattice).then_some(filling.lattice))
             }
         };
-        // A group of the surface is a region of the lattice: the nodes that carry its vertices.
+        // A group of the surface becomes a region of the lattice: the nodes that carry its vertices.
         for (name, triangles) in groups {
             let vertices = triangles.iter().flat_map(|&triangle| surface.triangles()[triangle as usize]);
             let carriers = vertices.flat_map(|vertex| embedding.entries(vertex as usize).0.iter().copied());
@@ -214,7 +216,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Refuses a lattice that could be made but not simulated, and says which one could. `cells` are those of a cell size.
+/// Reports a lattice that does not fit into memory, and suggests one that does. `cells` is the number of cells for a
+/// cell size.
 fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Result<(), String> {
     let free = free.map_or(f64::INFINITY, |bytes| bytes as f64);
     let needed = |cell: f64| cells(cell) * BYTES_PER_CELL;
@@ -223,7 +226,7 @@ fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Res
     }
     let mut fitting = cell;
     while needed(fitting) > free {
-        // Too small by less than this: the surface grows slower than the volume.
+        // Errs on the safe side: the surface grows more slowly than the volume.
         fitting *= (needed(fitting) / free).cbrt().clamp(1.001, 1e30);
     }
     Err(format!(
@@ -235,19 +238,19 @@ fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Res
     ))
 }
 
-/// A length of two digits that is not larger.
+/// The length rounded down to two digits.
 pub(super) fn rounded_down(length: f64) -> f64 {
     let unit = 10f64.powf(length.log10().floor() - 1.0);
     (length / unit).floor() * unit
 }
 
-/// A length of two digits that is not smaller.
+/// The length rounded up to two digits.
 pub(super) fn rounded_up(length: f64) -> f64 {
     let unit = 10f64.powf(length.log10().floor() - 1.0);
     (length / unit).ceil() * unit
 }
 
-/// A problem at `path`; errors of meshes carry their hint at their end.
+/// A problem at `path`; mesh errors carry their hint at the end.
 pub(super) fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
     match message.split_once("; hint: ").or_else(|| message.split_once("\nhint: ")) {
         Some((message, hint)) => scene.problem(path, message).hint(hint),
@@ -276,7 +279,7 @@ mod tests {
         assert!(message.contains("a cell size of 2.2 mm fits"), "{message}");
         assert!(check_memory(of_volume(1e-3), 1e-3, Some(3 * gigabyte)).is_ok());
         assert!(check_memory(of_volume(1.0), 1e-3, None).is_ok());
-        // Sheets have more cells than their volume tells: 1 m² needs 3 · 10⁶ cells of 0.5 mm.
+        // Thin sheets have more cells than their volume suggests: 1 m² needs 3 · 10⁶ cells of 0.5 mm.
         let sheet = |cell: f64| 1e-9 / cell.powi(3) + 0.75 / cell.powi(2);
         let message = check_memory(sheet, 1e-6, Some(3 * gigabyte)).unwrap_err();
         assert!(message.contains("a cell size of 840 um fits"), "{message}");

@@ -1,7 +1,7 @@
-//! From a scene to a simulation: meshes are made, regions become nodes, motions become channels.
+//! From a scene to a simulation: generates meshes, resolves regions to nodes and turns motions into channels.
 //!
-//! Every problem that only shows here (a file that is missing, a region without nodes, an open surface) points at its place in the scene
-//! file, and all of them are reported at once.
+//! Problems that only appear here (a missing file, a region without nodes, an open surface) point to their position in
+//! the scene file, and all of them are reported at once.
 
 mod body;
 mod bones;
@@ -36,23 +36,23 @@ use sinew_scene::{Diagnostic, SceneError, nearest};
 use self::drive::{ChannelMotion, TrackDriver};
 use crate::value_names;
 
-/// Builds the simulation a scene describes.
+/// Builds the simulation that a scene describes.
 pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
     compile_with(scene, |_| Vec::new())
 }
 
-/// A simulation, and the characters that were read for it.
+/// A simulation, and the characters of its scene.
 pub(crate) struct Compiled {
     pub simulation: Simulation,
     pub characters: Vec<SceneCharacter>,
 }
 
-/// Like [`compile`], for those who look at the characters as well.
+/// Like [`compile`], but also returns the characters.
 pub(crate) fn compile_all(scene: &Scene) -> Result<Compiled, SceneError> {
     Compiler::new(scene).run(|_| Vec::new())
 }
 
-/// Like [`compile`], with forces that no scene can describe: `forces` gets the model and makes them.
+/// Like [`compile`], with forces that no scene can describe; `forces` creates them from the model.
 pub fn compile_with(
     scene: &Scene,
     forces: impl FnOnce(&Model) -> Vec<Box<dyn Force>>,
@@ -60,7 +60,7 @@ pub fn compile_with(
     Compiler::new(scene).run(forces).map(|compiled| compiled.simulation)
 }
 
-/// The material that the scene gives to a body, with its first muscle, for questions about single points.
+/// The material that the scene gives to a body, with its first muscle, for evaluation at single points.
 pub fn response_of(scene: &Scene, body: usize) -> Result<Response, SceneError> {
     let compiler = Compiler::new(scene);
     let spec = &scene.body[body];
@@ -72,14 +72,14 @@ pub fn response_of(scene: &Scene, body: usize) -> Result<Response, SceneError> {
     response.with_muscle(group, stress).map_err(|error| scene.error(vec![scene.problem(&path, error.to_string())]))
 }
 
-/// Work in progress.
+/// State of the compilation.
 struct Compiler<'a> {
     scene: &'a Scene,
     problems: Vec<Diagnostic>,
     notes: Vec<String>,
     builder: ModelBuilder,
     driver: TrackDriver,
-    /// Bones over which flesh slides: colliders behind those of the scene.
+    /// Bones over which flesh slides: colliders after those of the scene.
     bones: Vec<ColliderParams>,
     characters: Vec<SceneCharacter>,
 }
@@ -157,7 +157,7 @@ impl Compiler<'_> {
         Ok(Compiled { simulation, characters: self.characters })
     }
 
-    /// What nodes are bound or attached to; names were checked when the scene was read.
+    /// The target of a binding or attachment; names were checked when the scene was read.
     fn target(&self, name: &str) -> AttachTarget {
         if let Some(body) = self.scene.body.iter().position(|body| body.name == name) {
             AttachTarget::Body(body)
@@ -203,7 +203,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether nobody wants to stop.
+/// An error if an interrupt was requested.
 fn go_on() -> Result<(), SceneError> {
     match Interrupt::ambient().is_wanted() {
         true => Err(SceneError::nowhere(Diagnostic::nowhere("interrupted"))),

@@ -1,4 +1,4 @@
-//! Muscles of bodies: where their fibers run, what makes them pull, and how active they are.
+//! Muscles of bodies: fiber directions, force curves and activation.
 
 use sinew_fem::elastic::FiberGroup;
 use sinew_fem::material::{FiberStretch, MaterialSpec};
@@ -17,13 +17,14 @@ use super::Compiler;
 use super::body::{UniqueNames, center_of};
 use super::regions::Regions;
 
-/// Longest stretch of time over which activation is drawn as a straight line, over the shorter time constant: it errs by less than a thousandth.
+/// Maximum length of a linear segment of activation, relative to the shorter time constant: the error is below a
+/// thousandth.
 const ACTIVATION_STEP: f64 = 0.05;
-/// Most points of a track of activation.
+/// Maximum number of points of an activation track.
 const MAX_ACTIVATION_POINTS: f64 = 200_000.0;
 
 impl Compiler<'_> {
-    /// Gives each cell of a law with a direction that direction, turned as the body is.
+    /// Sets the fiber direction of each cell whose law has one, rotated with the body.
     pub(super) fn lay_fibers(
         &self,
         index: usize,
@@ -52,7 +53,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The muscles of a body; weaker where the surface of a lattice cuts their cells. Returns where their fibers run, for pictures.
+    /// The muscles of a body, weaker in cells that the surface of a lattice cuts. Returns the fiber directions for
+    /// pictures.
     pub(super) fn add_muscles(
         &mut self,
         index: usize,
@@ -72,7 +74,7 @@ impl Compiler<'_> {
                 Ok((cells, mut directions, group)) => {
                     let part = |cell: u32| inside.get(cell as usize).copied().unwrap_or(1.0);
                     let stress = cells.iter().map(|&cell| muscle.stress * part(cell)).collect();
-                    // Fibers on lattices run in the coordinates of the lattice.
+                    // Fiber directions on lattices are in lattice coordinates.
                     if !body.mesh.is_lattice() {
                         directions.iter_mut().for_each(|direction| *direction = place.rotation.rotate(*direction));
                     }
@@ -110,8 +112,8 @@ impl Compiler<'_> {
             (None, Some(of_body)) => of_body,
             (None, None) if has_fiber_field(mesh) => &of_mesh,
             (None, None) => {
-                let problem = self.scene.problem(path, "nothing says where the fibres of this muscle run");
-                return Err(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
+                let problem = self.scene.problem(path, "this muscle has no fiber directions");
+                return Err(problem.hint("for example `fibers = { along = [1, 0, 0] }`"));
             }
         };
         let directions = directions(fibers, mesh, regions, &cells)
@@ -151,18 +153,18 @@ impl Compiler<'_> {
         })
     }
 
-    /// Activation as it is given, or as it follows excitation.
+    /// Activation as given, or as it follows excitation.
     fn activation_track(&self, muscle: &Muscle) -> Track<f64> {
         let Some(excitation) = &muscle.excitation else { return muscle.activation.clone() };
         let dynamics = ActivationDynamics { rise_secs: muscle.rise, decay_secs: muscle.decay, switch: Switch::Plain };
         let end = self.scene.duration;
         let wanted = ACTIVATION_STEP * muscle.rise.min(muscle.decay);
-        // Steps end where the excitation has a corner, so that a pulse is neither missed nor widened.
+        // Steps end at the corners of the excitation, so that a pulse is neither missed nor widened.
         let mut times: Vec<f64> = vec![0.0];
         times.extend(excitation.points().iter().map(|point| point.0).filter(|&time| time > 0.0 && time < end));
         times.push(end);
         let step = wanted.max(end / MAX_ACTIVATION_POINTS);
-        // Relaxed at the start: what excites at once begins to work then.
+        // The muscle is relaxed at the start; an initial excitation takes effect from then on.
         let mut activation = 0.0;
         let mut points = vec![(0.0, activation)];
         for pair in times.windows(2) {
@@ -185,7 +187,7 @@ fn has_fiber_field(mesh: &CellMesh) -> bool {
     mesh.cell_fields().get(FIBER_FIELD).is_some_and(|field| field.components == 3)
 }
 
-/// Why fibers run nowhere, and which key of `fibers` is to blame.
+/// Why directions cannot be computed, and the key of `fibers` that causes it.
 struct FiberProblem {
     key: &'static str,
     message: String,
@@ -207,7 +209,8 @@ fn directions(fibers: &Fibers, mesh: &CellMesh, regions: &Regions, cells: &[u32]
                 let around = Vec3::from(axis.direction).cross(arm);
                 // A cell on the line, to the precision of its center.
                 if around.norm() <= 1e-9 * arm.norm() {
-                    let message = format!("the centre of cell {cell} lies on the line: no circle passes through it");
+                    let message =
+                        format!("the center of cell {cell} lies on the line, where circles have no direction");
                     return Err(FiberProblem { key: "around", message });
                 }
                 Ok(around.normalized())
@@ -273,7 +276,7 @@ fn of_field(name: &str, mesh: &CellMesh, cells: &[u32]) -> Result<Vec<Vec3>, Fib
             place.x,
             place.y,
             place.z,
-            if v.is_finite() { "zero" } else { "no number" }
+            if v.is_finite() { "zero" } else { "not a number" }
         );
         Err(wrong(message))
     };

@@ -1,4 +1,4 @@
-//! Nodes that two pins hold: both must agree where they go.
+//! Checks of nodes with two pins: both must move the node to the same position.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use sinew_scene::{Dimension, format_quantity};
 
 use super::Compiler;
 
-/// Distance between two places that counts as the same, over the size of the body: what rounding may do.
+/// Distance between two positions that counts as zero, relative to the size of the body: an allowance for rounding.
 const SAME_PLACE: f64 = 1e-9;
 
-/// Where a motion takes a point: x(t) = through + R (about + F (x − about) − through) + translation.
+/// The position of a point under a motion: x(t) = through + R (about + F (x − about) − through) + translation.
 fn place(motion: Option<&Motion>, x: Vec3, time: f64) -> Vec3 {
     let Some(motion) = motion else { return x };
     let about = Vec3::from(motion.about);
@@ -31,7 +31,7 @@ fn place(motion: Option<&Motion>, x: Vec3, time: f64) -> Vec3 {
     turned + Vec3::from(motion.translation.at(time))
 }
 
-/// Times at which two motions could begin to differ: all points of their tracks, and halfway between.
+/// Times at which two motions may begin to differ: all points of their tracks, and the midpoints between them.
 fn key_times(motions: [Option<&Motion>; 2], duration: f64) -> Vec<f64> {
     let mut times = vec![0.0, duration];
     for motion in motions.into_iter().flatten() {
@@ -48,7 +48,8 @@ fn key_times(motions: [Option<&Motion>; 2], duration: f64) -> Vec<f64> {
 }
 
 impl Compiler<'_> {
-    /// Reports the first node of each pair of pins that they send to different places. `nodes` are those of each pin, by its number.
+    /// Reports for each pair of pins the first node that they move to different positions. `nodes` has the nodes of
+    /// each pin by index.
     pub(super) fn check_pins(&mut self, index: usize, body: &Body, rest: &[Vec3], nodes: &[(usize, Vec<u32>)]) {
         let size = sinew_geometry::Aabb::from_points(rest).size().norm();
         let mut pins_of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -72,7 +73,7 @@ impl Compiler<'_> {
                     };
                     reported.push((first, second));
                     let message = format!(
-                        "node {node} of `{}` is pinned by `{}` and by `{}`, which move it to different places",
+                        "node {node} of `{}` is pinned by `{}` and by `{}`, which move it to different positions",
                         body.name, a.region, b.region
                     );
                     let problem = self.scene.problem(&format!("body[{index}].pin[{second}].region"), message);
@@ -91,7 +92,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The first time at which two pins send a node to different places, along an axis that both hold.
+/// The first time at which two pins move a node to different positions along an axis that both hold.
 fn first_difference(a: &Pin, b: &Pin, x: Vec3, duration: f64, tolerance: f64) -> Option<(f64, &'static str, f64)> {
     let (first, second) = (a.motion.as_ref(), b.motion.as_ref());
     if first == second {

@@ -1,4 +1,4 @@
-//! What a scene watches by name: points, regions, sections, levers, errors and frequencies.
+//! Probes of a scene: points, regions, sections, levers, errors and frequencies.
 
 use sinew_fem::force::{AttachTarget, TendonStrand};
 use sinew_fem::manufactured::ErrorProbe;
@@ -14,11 +14,12 @@ use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity, spec};
 use super::Compiler;
 use super::body::CompiledBody;
 
-/// A point that is outside of its body by more than this part of the body's size is told: a surface that cells only approximate is nearer.
+/// A point outside its body by more than this fraction of the body's size gets a note; a surface that cells only
+/// approximate is nearer.
 const NOTED: f64 = 0.05;
 
 /// The usual mistake behind a point that is far away.
-const UNITS: &str = "lengths without a unit are in metres, for instance `\"5 cm\"` is 0.05; `at` is in coordinates of the body, before `rotation` and `position`";
+const UNITS: &str = "lengths without a unit are in meters, for example `\"5 cm\"` is 0.05; `at` is in body coordinates, before `rotation` and `position`";
 
 impl Compiler<'_> {
     pub(super) fn probes(
@@ -102,7 +103,8 @@ impl Compiler<'_> {
         Ok(Box::new(PointProbe { name, carriers, rest }))
     }
 
-    /// Binds the point of a probe to the flesh, and finds its place at rest. A point outside is told; one that is farther away than the body is large is a mistake.
+    /// Binds the point of a probe to the flesh and finds its rest position. A point outside gets a note; one farther
+    /// away than the size of the body is an error.
     fn bind_point(
         &mut self,
         model: &Model,
@@ -125,17 +127,19 @@ impl Compiler<'_> {
         let mut rest = [at];
         if embedding.report().clamped > 0 {
             embedding.positions(mesh.positions(), &mut rest);
-            // What is less than a millionth of the body is rounding.
+            // Less than a millionth of the body is rounding.
             let clean = |x: f64| format_number(rounded(if x.abs() < 1e-6 * size { 0.0 } else { x }));
             let place = compiled.pose.to_local(rest[0]).to_array().map(clean).join(", ");
-            self.notes.push(format!("{where_it_is}; the nearest point of the body, ({place}) m, is watched instead"));
+            self.notes
+                .push(format!("{where_it_is}; the probe watches the nearest point of the body instead, ({place}) m"));
         } else if distance > NOTED * size {
-            self.notes.push(format!("{where_it_is}; it moves as if the nearest cell went on that far"));
+            self.notes.push(format!("{where_it_is}; it moves as if the nearest cell extended that far"));
         }
         Ok((embedding, rest[0]))
     }
 
-    /// A point that a rigid body carries, within it or not: a weighted sum of its six point masses, which lie in pairs on three axes.
+    /// A point that moves with a rigid body, inside or outside: a weighted sum of its six point masses, which lie in
+    /// pairs on three axes.
     fn rigid_probe(&mut self, model: &Model, rigid: usize, probe: &spec::Probe) -> Box<dyn Probe> {
         let (data, body) = (&self.scene.rigid[rigid], &model.rigid_bodies[rigid]);
         let at = pose(data.position, data.rotation.as_ref()).to_world(Vec3::from(probe.at.unwrap_or([0.0; 3])));
@@ -155,11 +159,11 @@ impl Compiler<'_> {
             translation: state.unknowns.vectors[block.translation as usize],
             rotation: state.unknowns.rotations[body.block as usize],
         };
-        // The masses of a block lie on its faces, those of other shapes a little deeper.
+        // The point masses of a block lie on its faces, those of other shapes a little deeper.
         let (distance, size) = (body.shape.distance(placed.to_local(at)), 2.0 * square.sqrt());
         if distance > size {
             let where_it_is = outside_of(&probe.name, distance, &format!("rigid `{}`", body.name));
-            self.notes.push(format!("{where_it_is}, which carries it all the same; {UNITS}"));
+            self.notes.push(format!("{where_it_is}, with which it moves nevertheless; {UNITS}"));
         }
         Box::new(PointProbe { name: probe.name.clone(), carriers, rest: at })
     }
@@ -197,12 +201,12 @@ fn outside_of(probe: &str, distance: f64, whose: &str) -> String {
     format!("the point of probe `{probe}` lies {} outside of {whose}", about(distance))
 }
 
-/// A length for people.
+/// A length in readable units.
 fn about(length: f64) -> String {
     format_quantity(rounded(length), Dimension::LENGTH)
 }
 
-/// To three digits.
+/// Rounds to three digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! Region names become nodes.
+//! Regions: from names to nodes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use sinew_math::Vec3;
 use sinew_scene::nearest;
 use sinew_scene::spec::region::{BUILTIN_REGIONS, FieldRegion, Region};
 
-/// How deep regions may refer to each other: more is a circle.
+/// Maximum depth of references between regions: more is a cycle.
 const MAX_DEPTH: usize = 32;
 
 /// The regions of one body, resolved on demand.
@@ -30,7 +30,7 @@ impl Regions {
         &self.mesh
     }
 
-    /// Nodes of a region; a region without nodes is a mistake.
+    /// Nodes of a region; a region without nodes is an error.
     pub fn nodes(&self, name: &str) -> Result<Vec<u32>, String> {
         let mask = self.mask(name, 0)?;
         let nodes: Vec<u32> = (0..mask.len() as u32).filter(|&n| mask[n as usize]).collect();
@@ -115,7 +115,7 @@ impl Regions {
         Ok(result)
     }
 
-    /// A box whose borders are included although coordinates are rounded: 8 cells of 2.5 cm do not reach 20 cm to the last bit.
+    /// A box that includes its border despite rounding: 8 cells of 2.5 cm do not reach 20 cm to the last bit.
     fn box_with_borders(&self, a: Vec3, b: Vec3) -> Shape {
         let margin = Vec3::splat(1e-9 * self.mesh.bounds().size().norm());
         Shape::Box { min: a.min(b) - margin, max: a.max(b) + margin }
@@ -155,7 +155,7 @@ impl Regions {
         Err(format!("there is no region \"{name}\"{hint}"))
     }
 
-    /// Cells of a set that came with the mesh, unless the scene or the mesh has another region of that name.
+    /// Cells of a set of the mesh, unless the scene or the mesh has another region with that name.
     fn cell_set(&self, name: &str) -> Option<&[u32]> {
         let is_other = self.named.contains_key(name)
             || BUILTIN_REGIONS.contains(&name)
@@ -163,7 +163,7 @@ impl Regions {
         if is_other { None } else { self.mesh.cell_sets().get(name).map(Vec::as_slice) }
     }
 
-    /// Nodes where a field that came with the mesh lies between two values.
+    /// Nodes where a field of the mesh lies between two values.
     fn field_mask(&self, region: &FieldRegion) -> Result<Vec<bool>, String> {
         let inside = |value: f64| {
             region.at_least.is_none_or(|least| value >= least) && region.at_most.is_none_or(|most| value <= most)
@@ -189,7 +189,7 @@ impl Regions {
         }
         let known: Vec<&str> = nodes.keys().chain(cells.keys()).map(String::as_str).collect();
         match known.as_slice() {
-            [] => Err(format!("there is no field \"{}\"; the mesh brings none", region.name)),
+            [] => Err(format!("there is no field \"{}\"; the mesh has none", region.name)),
             known => Err(format!("there is no field \"{}\"; the mesh has {}", region.name, known.join(", "))),
         }
     }
@@ -199,7 +199,7 @@ impl Regions {
     }
 }
 
-/// Membership of a point, for regions that are shapes in space.
+/// Membership test of a point, for regions that are shapes in space.
 fn spatial_test(region: &Region) -> Option<Box<dyn Fn(Vec3) -> bool>> {
     match shape_of(region) {
         Shape::Box { min, max } => {
@@ -211,7 +211,7 @@ fn spatial_test(region: &Region) -> Option<Box<dyn Fn(Vec3) -> bool>> {
     }
 }
 
-/// The geometric region behind a region of the scene; set operations are resolved by name before.
+/// The geometric shape of a region of the scene; set operations are resolved by name before.
 fn shape_of(region: &Region) -> Shape {
     match region {
         Region::Box([a, b]) => {

@@ -1,4 +1,5 @@
-//! A character's skeleton moves a body: bones are found, flesh is tied to them, and the animation becomes channels.
+//! A body moved by a character's skeleton: finds the bones, attaches the flesh to them, and turns the animation into
+//! channels.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -21,11 +22,13 @@ use super::material_map::Painting;
 use super::mesh::located;
 use super::rig_checks::Held;
 
-/// Samples of the animation per frame: between them joints turn along rotation vectors, which differ from great circles by the cube of the angle.
+/// Samples of the animation per frame. Between them joints rotate along rotation vectors, which differ from great
+/// circles by the cube of the angle.
 const SAMPLES_PER_FRAME: usize = 4;
-/// Nodes within so many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
+/// Nodes within this many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
 const HARD_REACH: f64 = 0.87;
-/// Joints that turn by less, or move by less in sizes of the body, are at rest: files have single precision, and forces of rounding cannot be balanced to a part of themselves.
+/// Joints that rotate by less, or move by less relative to the size of the body, are at rest. Files have single
+/// precision, and the solver cannot balance forces that are rounding errors.
 const AT_REST: f64 = 1e-6;
 /// Springs of soft bones per edge of a cell.
 const SPRINGS_PER_EDGE: f64 = 1.0;
@@ -36,7 +39,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct RiggedBody {
     pub character: Arc<Character>,
-    /// The joint that has most say at each node of the lattice.
+    /// The joint with the largest weight at each node of the lattice.
     pub joint_of: Vec<u32>,
     /// Joints and weights of each node.
     pub weights: Vec<Vec<(u32, f64)>>,
@@ -45,7 +48,7 @@ pub(super) struct RiggedBody {
 }
 
 impl Compiler<'_> {
-    /// Reads the character that a body is made of.
+    /// Reads the character of a body.
     pub(super) fn read_character(&mut self, index: usize, rig: &Rig, file: &str) -> Result<Character, Diagnostic> {
         let scene = self.scene;
         let problem = |(key, message): (&str, String)| located(scene, &format!("body[{index}].{key}"), &message);
@@ -63,7 +66,7 @@ impl Compiler<'_> {
         Ok(character)
     }
 
-    /// EmbeddedSprings a body to its bones and drives them.
+    /// Attaches a body to its bones and drives them.
     pub(super) fn follow_bones(
         &mut self,
         index: usize,
@@ -80,7 +83,7 @@ impl Compiler<'_> {
             let message = "the skeleton has no bone within the flesh".to_string();
             let problem = self.scene.problem(&format!("body[{index}].rig"), message);
             return Err(vec![
-                problem.hint("does it fit the surface? Bones lie between joints; `bones` can say where they are"),
+                problem.hint("does it fit the surface? Bones lie between joints; `bones` can set their positions"),
             ]);
         }
         let character = rigged.character.clone();
@@ -152,7 +155,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Lets flesh follow its joints; those that hold none themselves go with the nearest one above that does.
+    /// Sets the drivers of the skinning predictor. Joints that hold no flesh use the nearest ancestor that does.
     fn follow_joints(&mut self, index: usize, rigged: &RiggedBody, leaders: &[Option<FollowedBy>]) {
         let joints = &rigged.character.flesh.joints;
         let above = |joint: usize| {
@@ -166,13 +169,13 @@ impl Compiler<'_> {
         let lead = |weights: &Vec<(u32, f64)>| {
             weights.iter().filter_map(|&(joint, weight)| Some((nearest[joint as usize]?, weight))).collect()
         };
-        // Joints that lead nobody have no pin of this name.
+        // Joints that drive no flesh have no pin with this name.
         let names = leaders.iter().map(|leader| leader.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
         let weights = rigged.weights.iter().map(lead).collect();
         self.builder.follow(FollowParams { body: index, leaders: names, weights });
     }
 
-    /// What is painted on the skin near some places of the character's rest.
+    /// The painted attachment stiffness of the skin nearest to some points at rest.
     fn attachment_stiffness_factors(
         &self,
         index: usize,
@@ -197,13 +200,13 @@ impl Compiler<'_> {
         };
         let ([low, high], [first, second]) = (map.range, map.factor);
         let factor = |value: f64| {
-            // What nobody has painted is as it is.
+            // Unpainted points keep their stiffness.
             if value.is_nan() { 1.0 } else { first + ((value - low) / (high - low)).clamp(0.0, 1.0) * (second - first) }
         };
         Ok(values.into_iter().map(factor).collect())
     }
 
-    /// A bone that is seen, and that springs are tied to.
+    /// A visible bone to which springs are attached.
     fn add_bone(&mut self, bone: &Bone, name: &str, place: &Pose, pivot: Vec3, track: &JointTrack) -> usize {
         let [a, b] = bone.ends.map(|x| place.to_world(x));
         let half_length = 0.5 * a.distance(b);
@@ -227,7 +230,7 @@ impl Compiler<'_> {
         self.driver.vectors.push((format!("{prefix}.rotation"), new(&track.rotation)));
     }
 
-    /// The motion of every joint over the run: first from rest to where the animation begins, then the animation.
+    /// The motion of every joint over the run: first from rest to the start of the animation, then the animation.
     fn joint_tracks(&self, body: &Body, rig: &Rig, place: &Pose, rigged: &RiggedBody) -> Vec<JointTrack> {
         let scene = self.scene;
         let performance = rigged.character.performance(rig);
@@ -255,10 +258,10 @@ impl Compiler<'_> {
     }
 }
 
-/// The rotation vector of the same turn that is nearest to another.
+/// The rotation vector of the same rotation that is nearest to another one.
 fn nearest_turn(turn: Vec3, last: Vec3) -> Vec3 {
     let angle = turn.norm();
-    // About no axis at all any will do: that of the last turn.
+    // A zero rotation has any axis: use that of the last rotation.
     let axis = if angle > 1e-9 {
         turn / angle
     } else if last.norm() > 0.0 {
@@ -277,7 +280,8 @@ struct JointTrack {
     rotation: Vec<(f64, [f64; 3])>,
 }
 
-/// Joints and weights of each node, which sum to one: of the skin that its cells carry, and further in of the nodes around it.
+/// Joints and weights of each node, which sum to one: from the skin that its cells carry, and further inside from the
+/// nodes around it.
 pub(super) fn weights_of_nodes(lattice: &HexLattice, embedding: &Embedding, flesh: &Flesh) -> Vec<Vec<(u32, f64)>> {
     let count = lattice.node_places.len();
     let mut weights: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
@@ -288,7 +292,7 @@ pub(super) fn weights_of_nodes(lattice: &HexLattice, embedding: &Embedding, fles
         }
     }
     weights.iter_mut().for_each(normalize);
-    // Layer by layer inwards.
+    // Layer by layer inward.
     loop {
         let mut gathered: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
         let mut place = vec![NONE; count];
@@ -327,7 +331,7 @@ fn normalize(row: &mut Vec<(u32, f64)>) {
     row.iter_mut().for_each(|entry| entry.1 /= total);
 }
 
-/// The joint with most say at each node.
+/// The joint with the largest weight at each node.
 pub(super) fn joints_of_nodes(weights: &[Vec<(u32, f64)>]) -> Vec<u32> {
     let winner = |row: &Vec<(u32, f64)>| {
         row.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(NONE, |entry| entry.0)
@@ -335,7 +339,8 @@ pub(super) fn joints_of_nodes(weights: &[Vec<(u32, f64)>]) -> Vec<u32> {
     weights.iter().map(winner).collect()
 }
 
-/// The bone that holds each node. A node between two goes to the nearer one, and to a bone only if its flesh belongs to that joint or to one beside it: fingers may share a cube.
+/// The bone that holds each node. A node between two bones belongs to the nearer one. A bone holds a node only if its
+/// flesh belongs to that joint or to an adjacent one, because fingers may share a cube.
 fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[RigBone]) -> Vec<Option<usize>> {
     let are_near =
         |a: usize, b: usize| a == b || flesh.joints[a].parent == Some(b) || flesh.joints[b].parent == Some(a);
@@ -354,7 +359,7 @@ fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[RigBon
     (0..lattice.node_places.len()).map(owner).collect()
 }
 
-/// Places along the axis of a bone.
+/// Points along the axis of a bone.
 fn along(bone: &Bone, spacing: f64) -> Vec<Vec3> {
     let [a, b] = bone.ends;
     let count = (a.distance(b) / spacing).ceil().max(1.0) as usize;

@@ -1,4 +1,4 @@
-//! Whether skeleton, skin and cells of a character fit each other: what does not is refused or told, with its names.
+//! Checks whether skeleton, skin and cells of a character fit each other; mismatches are errors or notes with names.
 
 use sinew_geometry::TriMesh;
 use sinew_geometry::lattice::{HexLattice, LatticeOptions};
@@ -12,16 +12,16 @@ use super::mesh::{rounded_down, rounded_up};
 use super::rig::RiggedBody;
 use super::{Compiler, list_some};
 
-/// Joints that are scaled by more than this are told.
+/// Joints that are scaled by more than this get a note.
 const MAX_SCALE: f64 = 1.01;
-/// Joints that scale volume by less are flat.
+/// Joints that scale volume by less than this are flat.
 const FLAT: f64 = 1e-6;
-/// Cells of finer lattices are smaller by this factor, and so many are tried.
+/// Size ratio of successive finer lattices, and the number of trials.
 const FINER: f64 = std::f64::consts::FRAC_1_SQRT_2;
 const TRIES: usize = 8;
-/// Most cells of a lattice that is only tried.
+/// Maximum number of cells of a trial lattice.
 const MAX_CELLS: f64 = 1e6;
-/// Part of the skin of a joint that bones may hold.
+/// Maximum fraction of the skin of a joint that bones may hold.
 const MAX_STIFF: f64 = 0.5;
 
 /// Bones of a character, and which joints and bones hold flesh.
@@ -34,19 +34,20 @@ pub(super) struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Whether a joint moves a bone, be it that it holds flesh or that flesh slides over it.
+    /// Whether a joint moves a bone, with attached or with sliding flesh.
     fn moves_bone(&self, joint: usize) -> bool {
         self.joint_holds[joint] || self.bones.iter().any(|bone| bone.joint == joint && bone.hold == Hold::Slide)
     }
 
-    /// Bones over which no flesh slides.
+    /// Bones that hold flesh.
     fn holding(&self) -> impl Iterator<Item = &RigBone> {
         self.bones.iter().filter(|bone| bone.hold != Hold::Slide)
     }
 }
 
 impl Compiler<'_> {
-    /// Joints are where their skin is. Guessed bones lie between joints, so most of these must be; bones that the scene gives may lie anywhere.
+    /// Checks that joints are near their skin. Guessed bones lie between joints, so most joints must be; bones given by
+    /// the scene may lie anywhere.
     pub(super) fn check_strays(&mut self, index: usize, body: &Body, rig: &Rig, flesh: &Flesh) -> Option<Diagnostic> {
         let strays = flesh.strays();
         let &Stray { joint, distance } = strays.iter().max_by(|a, b| a.distance.total_cmp(&b.distance))?;
@@ -65,15 +66,14 @@ impl Compiler<'_> {
             let problem = self
                 .scene
                 .problem(&format!("body[{index}].rig"), format!("the skeleton does not fit the surface: {far}"));
-            let hint =
-                "apply scale and place of both before the export, and bind again; or say where bones are (`bones`)";
+            let hint = "apply scale and position of both before the export, and bind again; or set the positions of bones (`bones`)";
             return Some(problem.hint(hint));
         }
         self.notes.push(format!("{}: {far}; do they belong there?", body.name));
         None
     }
 
-    /// Bones are rigid: they cannot follow a joint that mirrors or vanishes, and do not grow with one.
+    /// Bones are rigid: they cannot follow a joint that mirrors or collapses, and do not scale with one.
     pub(super) fn check_scales(
         &mut self,
         index: usize,
@@ -85,7 +85,7 @@ impl Compiler<'_> {
         let performance = character.performance(rig);
         let (flesh, frames) = (performance.flesh, self.scene.duration * self.scene.frame_rate);
         let mut largest = 1.0f64;
-        // What becomes of joints that move bones, since when, and of which.
+        // The faults of joints that move bones: since when, and which joints.
         let mut faults = [("mirrored", None, Vec::new()), ("scaled to nothing", None, Vec::new())];
         for frame in 0..=frames as usize {
             let time = rig.start + (frame as f64 / self.scene.frame_rate - rig.preroll).max(0.0);
@@ -109,7 +109,7 @@ impl Compiler<'_> {
                 list_some(names)
             );
             let problem = self.scene.problem(&format!("body[{index}].rig"), message);
-            problems.push(problem.hint("bones cannot follow that: take out this scale, or bind with it"));
+            problems.push(problem.hint("bones cannot follow that: remove this scale, or bind with it"));
         }
         if problems.is_empty() && largest > MAX_SCALE {
             self.notes
@@ -118,7 +118,7 @@ impl Compiler<'_> {
         problems
     }
 
-    /// Who holds flesh, and who should but does not.
+    /// Notes which joints hold flesh, and which should but do not.
     pub(super) fn note_holds(&mut self, body: &Body, rig: &Rig, flesh: &Flesh, held: &Held<'_>) {
         let count = held.joint_holds.iter().filter(|holds| **holds).count();
         let holding = held.holding().count();
@@ -140,7 +140,7 @@ impl Compiler<'_> {
             if !idle.is_empty() {
                 let some = list_some(&idle);
                 self.notes.push(format!(
-                    "{}: bones of these joints lie outside of their flesh and hold none: {some}",
+                    "{}: bones of these joints lie outside their flesh and hold none: {some}",
                     body.name
                 ));
             }
@@ -154,13 +154,14 @@ impl Compiler<'_> {
         if !loose.is_empty() {
             let some = list_some(&loose);
             self.notes.push(format!(
-                "{}: these joints move skin, but hold no flesh, which follows its neighbours: {some}; `bones` can say where their bones are",
+                "{}: these joints move skin, but hold no flesh, which follows its neighbors: {some}; `bones` can set the positions of their bones",
                 body.name
             ));
         }
     }
 
-    /// Tells of limbs so thin that bones hold all nodes of their cells, which leaves no flesh to deform, and of cells that are finer.
+    /// Notes limbs so thin that bones hold all nodes of their cells, which leaves no flesh to deform, and suggests
+    /// finer cells.
     pub(super) fn note_stiff(
         &mut self,
         body: &Body,
@@ -187,10 +188,10 @@ impl Compiler<'_> {
             thinnest = thinnest.min(distances[distances.len() / 2]);
             names.push(flesh.joints[joint].name.clone());
         }
-        // Far from its axis a cell has a corner that is farther still: two cells from it, some are free.
+        // A cell far from the axis has a corner that is still farther: two cells away, some nodes are free.
         if !names.is_empty() && thinnest.is_finite() {
             self.notes.push(format!(
-                "{}: cells of {} are as wide as limbs, so that bones hold most of the skin of {} and nothing deforms there; cells of {} leave flesh",
+                "{}: cells of {} are as wide as limbs, so that bones hold most of the skin of {} and nothing deforms there; cells of {} leave free flesh",
                 body.name,
                 format_quantity(cell, Dimension::LENGTH),
                 list_some(&names),
@@ -199,7 +200,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Tells of gaps that cells close, such as that between two fingers, and which cells do not.
+    /// Notes gaps that cells close, such as that between two fingers, and suggests cells that do not.
     pub(super) fn note_glue(
         &mut self,
         body: &Body,
@@ -220,20 +221,17 @@ impl Compiler<'_> {
         let length = |value: f64| format_quantity(value, Dimension::LENGTH);
         let advice = match self.separating_cell(flesh, surface, cell, options) {
             Some(cell) => format!("cells of {} keep them apart", length(cell)),
-            None => {
-                "finer ones that were tried do not keep them apart either: move them apart in the pose that is bound"
-                    .into()
-            }
+            None => "finer cells do not keep them apart either: move them apart in the bind pose".into(),
         };
         self.notes.push(format!(
-            "{}: cells of {} are too coarse between \"{a}\" and \"{b}\"{more}: {:.0} % of the skin of the first shares cells with that across the gap, which cannot open there; {advice}",
+            "{}: cells of {} are too coarse between \"{a}\" and \"{b}\"{more}: {:.0} % of the skin of the first shares cells with the skin across the gap, which cannot open there; {advice}",
             body.name,
             length(cell),
             100.0 * share
         ));
     }
 
-    /// The next finer cells that keep apart what these do not, found by trying.
+    /// The next finer cell size that separates the two, found by trial.
     fn separating_cell(&self, flesh: &Flesh, surface: &TriMesh, cell: f64, options: &LatticeOptions) -> Option<f64> {
         let sizes = (1..=TRIES).map(|k| rounded_down(cell * FINER.powi(k as i32)));
         sizes.take_while(|size| surface.volume().abs() / size.powi(3) < MAX_CELLS).find(|&size| {

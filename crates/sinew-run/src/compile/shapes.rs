@@ -12,7 +12,7 @@ use sinew_scene::spec::rigid::{BoxShape, CapsuleShape, ColliderShape, RigidShape
 use super::mesh::located;
 use super::{Compiler, pivot};
 
-/// Density of a rigid body that says nothing [kg/m³].
+/// Default density of a rigid body \[kg/m³\].
 const WATER: f64 = 1000.0;
 
 impl Compiler<'_> {
@@ -83,7 +83,7 @@ impl Compiler<'_> {
                 }
             }
         }
-        // Last, so that colliders of the scene keep their numbers.
+        // Last, so that colliders of the scene keep their indices.
         for bone in std::mem::take(&mut self.bones) {
             self.builder.add_collider(bone);
         }
@@ -95,7 +95,7 @@ impl Compiler<'_> {
         self.notes.extend(parts.notes.iter().map(|note| format!("{}: {note}", shape.file)));
         let surface = parts.mesh.mapped(|p| p * shape.scale).map_err(|error| error.to_string())?;
         let (surface, _) = surface.welded().map_err(|error| error.to_string())?;
-        // Inside out by habit of its maker; which side is meant is clear from the volume.
+        // The surface is inverted; the sign of the volume shows which side is inside.
         let surface = if surface.volume() < 0.0 { surface.flipped() } else { surface };
         let set = LevelSet::new(surface, shape.cell).map_err(|error| format!("{}: {error}", shape.file))?;
         Ok((set.into(), Pose::identity()))

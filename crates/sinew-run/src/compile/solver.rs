@@ -19,12 +19,10 @@ impl Compiler<'_> {
         self.notes.push(format!("linear solver: {}", solver.linear_solver_reason(model)));
         match solver.free_parts(model) {
             0 => {}
-            1 => self
+            1 => self.notes.push("one part is not held: quasistatics finds its shape and leaves it in place".into()),
+            n => self
                 .notes
-                .push("one part is held by nothing: quasistatics finds its shape and leaves it where it is".into()),
-            n => self.notes.push(format!(
-                "{n} parts are held by nothing: quasistatics finds their shapes and leaves them where they are"
-            )),
+                .push(format!("{n} parts are not held: quasistatics finds their shapes and leaves them in place")),
         }
         Ok(Box::new(solver))
     }
@@ -52,7 +50,7 @@ impl Compiler<'_> {
                 return Err(scene
                     .problem("solver.substeps", "these explicit steps are too long to be stable")
                     .label(format!("steps of {}, stable up to {}", seconds(frame / count as f64), seconds(stable)))
-                    .hint(format!("leave `substeps` out, or take at least {needed}")));
+                    .hint(format!("leave `substeps` out, or use at least {needed}")));
             }
             _ => {}
         }
@@ -65,7 +63,7 @@ impl Compiler<'_> {
     }
 }
 
-/// How frames are cut.
+/// How frames are divided into steps.
 pub(super) fn substeps(scene: &Scene) -> Substeps {
     match scene.solver.substeps {
         Some(spec::solver::Substeps::Fixed(count)) => Substeps::Fixed(count),

@@ -14,14 +14,14 @@ use super::Compiler;
 use super::body::CompiledBody;
 use super::columns::{ColumnLayout, lay_columns};
 
-/// Greatest speed of generators whose force does not depend on it: any will do.
+/// Maximum speed of generators whose force does not depend on it; any value works.
 const ANY_VELOCITY: f64 = 10.0;
 
 /// Columns of one strand, in body coordinates.
 type Columns = Vec<Vec<Vec3>>;
 
 impl Compiler<'_> {
-    /// Strands, and the tendons that go on from them.
+    /// Adds strands, and the tendons that continue them.
     pub(super) fn add_strands(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
         let mut laid: Vec<Option<Columns>> = Vec::new();
         for (k, strand) in body.strand.iter().enumerate() {
@@ -66,24 +66,24 @@ impl Compiler<'_> {
             straight: columns.straight,
         };
         let path = format!("{at}.columns");
-        let refuse = |message| self.scene.problem(&path, message).hint("give the places of each column by `points`");
+        let refuse = |message| self.scene.problem(&path, message).hint("give the points of each column by `points`");
         let laid = lay_columns(mesh, &layout).map_err(refuse)?;
         let places = laid.concat();
         self.check_inside(mesh, &places, &vec![path.clone(); places.len()])?;
         Ok(laid)
     }
 
-    /// Refuses places outside of the flesh, at their path.
+    /// Reports points outside the flesh, at their path.
     fn check_inside(&self, mesh: &CellMesh, places: &[Vec3], paths: &[String]) -> Result<(), Diagnostic> {
         let Err(error) = Embedding::bind_with(mesh, places, Outside::Reject) else { return Ok(()) };
         let EmbeddingError::Outside { point, distance } = error else {
             return Err(self.scene.problem(paths.first().map_or("body", String::as_str), error.to_string()));
         };
         let place = places[point].to_array().map(|x| format_quantity(x, Dimension::LENGTH)).join(", ");
-        let problem = self.scene.problem(&paths[point], format!("({place}) lies outside of the flesh"));
+        let problem = self.scene.problem(&paths[point], format!("({place}) lies outside the flesh"));
         let problem = problem.label(format!("by {}", format_quantity(distance, Dimension::LENGTH)));
         Err(problem
-            .hint("places are in coordinates of the body: of its mesh times `scale`, before `rotation` and `position`"))
+            .hint("points are in body coordinates: those of the mesh times `scale`, before `rotation` and `position`"))
     }
 
     fn add_strand(&mut self, index: usize, body: &Body, strand: &Strand, columns: &Columns, compiled: &CompiledBody) {
@@ -115,7 +115,7 @@ impl Compiler<'_> {
         });
     }
 
-    /// `Err(None)` where the strand that it belongs to has a problem of its own.
+    /// Adds tendons; `Err(None)` if their strand has a problem of its own.
     fn add_tendon(
         &mut self,
         index: usize,
@@ -166,18 +166,18 @@ impl Compiler<'_> {
         let shortest = spans.fold(f64::INFINITY, f64::min);
         if !(shortest > 0.0) {
             let key = if tendon.anchor.is_some() { "anchor" } else { "offset" };
-            let problem = self.scene.problem(&format!("{at}.{key}"), "a tendon begins where it ends");
-            return Err(Some(problem.hint("to hold the flesh where it is use `pin` or `attach`")));
+            let problem = self.scene.problem(&format!("{at}.{key}"), "a tendon has no length");
+            return Err(Some(problem.hint("to hold the flesh in place use `pin` or `attach`")));
         }
         let (loose, key) = match slack {
             Slack::Length(length) => (length - shortest, "slack"),
             Slack::Factor(factor) => ((factor - 1.0) * shortest, "slack_factor"),
         };
-        // The ends of a muscle cannot come apart further than that: such a tendon would never pull.
+        // The ends of a muscle cannot be farther apart than that: such a tendon would never pull.
         let longest = mesh.bounds().diagonal();
         if loose > longest {
             let [loose, longest, shortest] = [loose, longest, shortest].map(|x| format_quantity(x, Dimension::LENGTH));
-            let message = format!("these tendons hang loose by {loose}, more than the body is long ({longest})");
+            let message = format!("these tendons are slack by {loose}, more than the size of the body ({longest})");
             let problem = self.scene.problem(&format!("{at}.{key}"), message);
             return Err(Some(problem.hint(format!("they span {shortest} in the initial pose; is the unit right?"))));
         }
@@ -192,8 +192,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Volume of the cells nearest to each generator, over its mean (CHE-56). In columns that were laid side by side those of one height share theirs, because cells are
-/// too coarse to be divided evenly.
+/// Volume of the cells nearest to each generator, relative to the mean (CHE-56). In columns laid side by side,
+/// generators at one height share their volume equally, because cells are too coarse to divide it evenly.
 fn volume_factors(mesh: &CellMesh, columns: &Columns, is_laid: bool) -> Vec<f64> {
     let generators: Vec<[Vec3; 2]> =
         columns.iter().flat_map(|column| column.windows(2).map(|pair| [pair[0], pair[1]])).collect();

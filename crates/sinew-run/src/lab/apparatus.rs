@@ -1,4 +1,4 @@
-//! What holds, moves and reads a muscle: a simulation whose channels are set from step to step.
+//! The apparatus, which holds, moves and measures a muscle: a simulation with channels set before every step.
 
 use sinew_fem::{Command, Simulation, State};
 use sinew_math::Vec3;
@@ -12,29 +12,29 @@ use crate::compile::compile;
 /// Whether the force of fibers depends on their speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speed {
-    /// Every state is one of rest: the muscle has settled.
+    /// No: every state is in equilibrium.
     Ignored,
-    /// As the scene says.
+    /// Yes, as in the scene.
     Felt,
 }
 
-/// What the apparatus does to its end of the muscle.
+/// How the apparatus acts on its end of the muscle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grip {
-    /// Holds it at a place.
+    /// Holds it at a position.
     Held,
-    /// Pulls at it with a force; it may move along the axis.
+    /// Pulls with a force; the end may move along the axis.
     Loaded,
 }
 
-/// Where things are told to be.
+/// Settings of the apparatus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Setting {
-    /// Way of a held clamp from rest, along the axis [m].
+    /// Displacement of a held clamp from rest, along the axis \[m\].
     pub travel: f64,
     /// Activation, from 0 to 1.
     pub activation: f64,
-    /// Pull at a loaded clamp, along the axis [N].
+    /// Force on a loaded clamp, along the axis \[N\].
     pub load: f64,
 }
 
@@ -49,24 +49,24 @@ impl Setting {
     }
 }
 
-/// What can be read off.
+/// Measured values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
-    /// Way of the clamp from rest along the axis, the mean of its nodes [m].
+    /// Mean displacement of the nodes of the clamp from rest, along the axis \[m\].
     pub travel: f64,
-    /// With which the muscle pulls at the clamp along the axis [N].
+    /// Force of the muscle on the clamp along the axis \[N\].
     pub force: f64,
     /// Mean, smallest and largest length of the fibers, in optimal lengths.
     pub length: f64,
     pub shortest: f64,
     pub longest: f64,
-    /// Mean active tension of the fibers per rest area [Pa].
+    /// Mean active tension of the fibers per rest area \[Pa\].
     pub active: f64,
-    /// Mean angle between fibers and axis [rad].
+    /// Mean angle between fibers and axis \[rad\].
     pub pennation: f64,
-    /// Volume of the body over that at rest.
+    /// Volume of the body relative to that at rest.
     pub volume: f64,
-    /// Extents of the body [m].
+    /// Extents of the body \[m\].
     pub extents: Vec3,
 }
 
@@ -76,16 +76,16 @@ pub(super) struct Apparatus<'a> {
     simulation: Simulation,
     grip: Grip,
     setting: Setting,
-    /// Places of the nodes of the clamp at rest, their mean along the axis [m].
+    /// Mean rest position of the nodes of the clamp along the axis \[m\].
     rest_place: f64,
     step_secs: f64,
 }
 
-/// Least part of a way that is tried when the whole fails.
+/// Minimum fraction of a change that is tried when the whole fails.
 const MIN_PART: f64 = 1.0 / 128.0;
 
 impl<'a> Apparatus<'a> {
-    /// Compiles the scene for this grip, with steps of this length [s].
+    /// Compiles the scene for this grip, with steps of this length \[s\].
     pub fn new(specimen: &'a Specimen, grip: Grip, speed: Speed, step_secs: f64) -> Result<Self, Stop> {
         let mut scene = specimen.scene.clone();
         scene.frame_rate = 1.0 / step_secs;
@@ -99,7 +99,7 @@ impl<'a> Apparatus<'a> {
             let (axis, _) = specimen.coordinate_axis()?;
             let pin = &mut body.pin[specimen.clamp];
             pin.axes.xyz[axis] = false;
-            // In front of others: its channel then has the plain name of the region.
+            // Before others, so that its channel has the plain name of the region.
             let load = Load { region: pin.region.clone(), value: Track::constant([0.0; 3]) };
             body.force.insert(0, load);
             body.traction.clear();
@@ -111,17 +111,17 @@ impl<'a> Apparatus<'a> {
         Ok(apparatus)
     }
 
-    /// What it was last told.
+    /// The current setting.
     pub fn setting(&self) -> Setting {
         self.setting
     }
 
-    /// The state to come back to.
+    /// The current state and setting, for [`adopt`](Self::adopt).
     pub fn state(&self) -> (State, Setting) {
         (self.simulation.state().clone(), self.setting)
     }
 
-    /// Puts the muscle into the shape that another apparatus, or this one earlier, gave it, at rest.
+    /// Puts the muscle at rest into the shape of another apparatus, or of an earlier state.
     pub fn adopt(&mut self, (shape, setting): &(State, Setting)) -> Result<(), Stop> {
         let mut state = self.simulation.model().initial_state();
         state.unknowns.clone_from(&shape.unknowns);
@@ -132,7 +132,7 @@ impl<'a> Apparatus<'a> {
             state.history.fiber_start.clone_from(&shape.positions);
         }
         state.history.collider_poses.clone_from(&shape.history.collider_poses);
-        // Not the very start: a step there would begin without load where it fails at first.
+        // Not at time 0: a failed step there would be repeated without load.
         state.time = self.step_secs;
         self.simulation.set_state(&state);
         self.command(*setting)
@@ -158,7 +158,7 @@ impl<'a> Apparatus<'a> {
         Ok(())
     }
 
-    /// One step of time at the end of which the setting holds.
+    /// One time step; the setting holds at its end.
     pub fn step(&mut self, setting: Setting, session: &mut Session<'_>) -> Result<(), Stop> {
         session.check()?;
         self.command(setting)?;
@@ -166,7 +166,8 @@ impl<'a> Apparatus<'a> {
         session.stepped(&report)
     }
 
-    /// Goes to a setting in equal parts, and in smaller ones where these fail; for muscles that settle, to which time means nothing.
+    /// Approaches a setting in equal parts, and in smaller ones where these fail; for muscles in equilibrium, where
+    /// time has no effect.
     pub fn approach(&mut self, setting: Setting, parts: usize, session: &mut Session<'_>) -> Result<(), Stop> {
         let start = self.setting;
         if start == setting && self.simulation.frame_index() > 0 {
@@ -187,7 +188,8 @@ impl<'a> Apparatus<'a> {
         Ok(())
     }
 
-    /// Moves the held clamp until the fibers have this mean length at the activation [optimal lengths], by the secant method.
+    /// Moves the held clamp until the fibers have this mean length at the activation \[optimal lengths\], by the secant
+    /// method.
     pub fn find_length(&mut self, length: f64, activation: f64, session: &mut Session<'_>) -> Result<Reading, Stop> {
         let specimen = self.specimen;
         let mut slope = specimen.fiber_length * specimen.group.optimal_stretch / specimen.cosine;
@@ -201,7 +203,7 @@ impl<'a> Apparatus<'a> {
             if missing.abs() < LENGTH_TOLERANCE {
                 return Ok(reading);
             }
-            // Far ways in small parts: fibers may give way on the descending limb.
+            // Long distances in small parts: fibers may yield on the descending limb.
             let way = (missing * slope).clamp(-0.1 * specimen.fiber_length, 0.1 * specimen.fiber_length);
             travel += way;
             self.approach(Setting { travel, activation, load: 0.0 }, 1, session)?;
@@ -213,7 +215,7 @@ impl<'a> Apparatus<'a> {
             reading = next;
         }
         Err(Stop::Failed(format!(
-            "no place of the clamp gives the fibres a mean length of {length}: the last one tried gave {:.4}",
+            "no position of the clamp gives the fibers a mean length of {length}: the last trial gave {:.4}",
             reading.length
         )))
     }
@@ -226,7 +228,7 @@ impl<'a> Apparatus<'a> {
         (sum / points.len().max(1) as f64).dot(self.specimen.axis)
     }
 
-    /// What can be read now.
+    /// The current measured values.
     pub fn reading(&self) -> Reading {
         let Specimen { body_name: body, muscle_name: muscle, clamp_name: clamp, axis, group, .. } = self.specimen;
         let frame = self.simulation.frame();
@@ -252,9 +254,9 @@ impl<'a> Apparatus<'a> {
     }
 }
 
-/// Parts in which a resting muscle becomes active.
+/// Number of parts in which a resting muscle is activated.
 pub(super) const ACTIVATION_PARTS: usize = 4;
 
-/// How near a wanted mean length is near enough [optimal lengths].
+/// Tolerance of the mean length \[optimal lengths\].
 const LENGTH_TOLERANCE: f64 = 2e-4;
 const MAX_SECANTS: usize = 12;

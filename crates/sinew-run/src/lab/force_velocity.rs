@@ -1,8 +1,8 @@
-//! Force over speed, as Wilkie measured it (CHE-67): an active muscle whose fibers are a little longer than optimal is released onto a load, and the speed of its fibers is read where
-//! they pass their optimal length.
+//! Force over speed, as measured by Wilkie (CHE-67). An active muscle whose fibers are a little longer than optimal is
+//! released onto a load. The speed of its fibers is measured where they pass their optimal length.
 //!
-//! Of the load P the fibers carry what the relaxed muscle does not: $(P - P_p) / (P_0 - P_p)$ is to be $f_v(v)$, with the isometric force $P_0$ and the passive
-//! force $P_p$ at that length.
+//! The fibers carry the part of the load P that the relaxed muscle does not carry: $(P - P_p) / (P_0 - P_p)$ should
+//! equal $f_v(v)$, with the isometric force $P_0$ and the passive force $P_p$ at that length.
 
 use sinew_fem::State;
 use sinew_muscle::{Curve, Drive};
@@ -16,23 +16,23 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
 pub(super) const FIGURES: &[FigureKind] = &[
-    ("largest_error", "", "largest difference from the curve put in, in isometric forces"),
-    ("largest_speed_error", "", "the same along the other axis, in greatest shortening speeds"),
+    ("largest_error", "", "largest difference from the input curve, in isometric forces"),
+    ("largest_speed_error", "", "the same along the other axis, in maximum shortening speeds"),
     ("isometric_force", "N", "total force at optimal length"),
     ("passive_force", "N", "force of the relaxed muscle at that length"),
-    ("peak_power", "W", "largest load times speed of the clamp"),
-    ("volume_change", "", "largest |V/V₀ − 1| where speeds were read"),
+    ("peak_power", "W", "largest product of load and speed of the clamp"),
+    ("volume_change", "", "largest |V/V₀ − 1| where speeds were measured"),
 ];
 
 pub(super) const ISOTONIC_FIGURES: &[FigureKind] = &[
-    ("load", "N", "what the muscle pulls"),
-    ("speed", "l₀/s", "speed of shortening of the fibres where they pass their optimal length"),
-    ("shortening", "m", "way of the clamp after the recoil of the first step"),
-    ("recoil", "m", "way of the clamp in the first step: what the tendons give back"),
-    ("final_length", "l₀", "mean length of the fibres at the end"),
+    ("load", "N", "load of the muscle"),
+    ("speed", "l₀/s", "shortening speed of the fibers where they pass their optimal length"),
+    ("shortening", "m", "displacement of the clamp after the recoil of the first step"),
+    ("recoil", "m", "displacement of the clamp in the first step: recoil of the tendons"),
+    ("final_length", "l₀", "mean length of the fibers at the end"),
     ("work", "J", "load times shortening"),
     ("isometric_force", "N", "total force at optimal length"),
-    ("volume_change", "", "largest |V/V₀ − 1| on the way"),
+    ("volume_change", "", "largest |V/V₀ − 1| during the motion"),
 ];
 
 const COLUMNS: [&str; 11] = [
@@ -56,22 +56,22 @@ const ISOTONIC_COLUMNS: [&str; 8] =
 struct Start {
     state: (State, Setting),
     reading: Reading,
-    /// Total isometric force at optimal length, and the part of it that the relaxed muscle has [N].
+    /// Total isometric force at optimal length, and its passive part \[N\].
     isometric: f64,
     passive: f64,
-    /// Greatest shortening speed [1/s] and the curve over it.
+    /// Maximum shortening speed \[1/s\] and the curve over it.
     max_velocity: f64,
     curve: Curve,
 }
 
 impl Start {
-    /// Load that leaves the fibers this fraction of their isometric force [N].
+    /// Load that leaves the fibers this fraction of their isometric force \[N\].
     fn load(&self, fraction: f64) -> f64 {
         self.passive + fraction * (self.isometric - self.passive)
     }
 }
 
-/// Isometric states at optimal length and at that of release.
+/// Isometric states at optimal length and at the release length.
 fn prepare(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<Start, Stop> {
     let max_velocity = specimen.max_velocity()?;
     specimen.coordinate_axis()?;
@@ -87,13 +87,13 @@ fn prepare(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<
     let reading = held.find_length(lab.release_length, 1.0, session)?;
     if !(isometric > passive) {
         return Err(Stop::Failed(format!(
-            "active, the muscle pulls with {isometric:.4} N at optimal length, and relaxed with {passive:.4} N: its fibres develop nothing"
+            "active, the muscle pulls with {isometric:.4} N at optimal length, and relaxed with {passive:.4} N: its fibers develop no force"
         )));
     }
     Ok(Start { state: held.state(), reading, isometric, passive, max_velocity, curve })
 }
 
-/// Speed at which the curve has a value, from 0 down to the greatest shortening speed.
+/// Speed at which the curve has a value, between 0 and the maximum shortening speed.
 fn speed_at(curve: &Curve, value: f64) -> f64 {
     let (mut fast, mut slow) = (-1.0, 0.0);
     for _ in 0..60 {
@@ -103,10 +103,10 @@ fn speed_at(curve: &Curve, value: f64) -> f64 {
     0.5 * (fast + slow)
 }
 
-/// States of one release: time, reading and speed of the fibers over the step that ends there [1/s].
+/// States of one release: time, reading and speed of the fibers over the step that ends there \[1/s\].
 type Course = Vec<(f64, Reading, f64)>;
 
-/// Lets an active muscle go onto a load for so many steps, or until `is_over`.
+/// Releases an active muscle onto a load for a number of steps, or until `is_over`.
 fn release(
     specimen: &Specimen,
     start: &Start,
@@ -146,7 +146,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         let course = release(specimen, &start, load, step_secs, 4 * lab.steps, session, passed)?;
         if !passed(&course) {
             return Err(Stop::Failed(format!(
-                "the fibres do not reach their optimal length: after {:.4} s their mean length is {:.4}",
+                "the fibers do not reach their optimal length: after {:.4} s their mean length is {:.4}",
                 4.0 * lab.steps as f64 * step_secs,
                 course[course.len() - 1].1.length
             )));
@@ -171,22 +171,23 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     Ok(())
 }
 
-/// What was read where fibers had their optimal length.
+/// Measured values where the fibers had their optimal length.
 struct Point {
     time: f64,
     reading: Reading,
-    /// Speed of the fibers [1/s] and of the clamp [m/s]; negative for shortening.
+    /// Speed of the fibers \[1/s\] and of the clamp \[m/s\]; negative for shortening.
     speed: f64,
     clamp_speed: f64,
 }
 
-/// Between the last two states of a course, of which the second is the first one below optimal length. Speeds belong to the ends of their steps.
+/// Interpolation between the last two states of a course; the last one is the first below optimal length. Speeds belong
+/// to the ends of their steps.
 fn at_optimum(course: &Course) -> Point {
     let n = course.len();
     let [(t0, r0, v0), (t1, r1, v1)] = [course[n - 2], course[n - 1]];
     let clamp = |i: usize| (course[i].1.travel - course[i - 1].1.travel) / (course[i].0 - course[i - 1].0);
     let lengths = [r0.length, r1.length];
-    // The first step holds the recoil of tendons and no speed of its own.
+    // The first step contains the recoil of the tendons, so its speed is not used.
     let (v0, c0) = if n > 3 { (v0, clamp(n - 2)) } else { (v1, clamp(n - 1)) };
     Point {
         time: between(lengths, [t0, t1], 1.0),
@@ -213,17 +214,17 @@ fn conclude(start: &Start, power: f64, session: &mut Session<'_>) {
     let put_in = x.iter().map(|&v| start.curve.value(v)).collect();
     session.plots.push(Plot {
         title: "Force over speed".into(),
-        x_label: "speed of fibres [greatest shortening speeds]; force [isometric forces]".into(),
+        x_label: "fiber speed [maximum shortening speeds]; force [isometric forces]".into(),
         x,
         lines: vec![
-            Line::new("curve put in", put_in).dashed(),
+            Line::new("input curve", put_in).dashed(),
             Line::new("flesh", reversed(&force, &speed)).over(sorted(&speed)).dotted(),
         ],
         scale: Scale::Linear,
     });
 }
 
-/// Values in the order of increasing abscissae.
+/// Values in order of increasing abscissae.
 fn reversed(values: &[f64], x: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..x.len()).collect();
     order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
@@ -243,10 +244,10 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     session.begin(format!("released onto {fraction} of the isometric force"));
     let load = start.load(fraction);
     let expected = speed_at(&start.curve, fraction).abs().max(0.01) * start.max_velocity;
-    // Until it has shortened by a quarter of its length at the speed of the beginning, and as long again to slow down.
+    // Until it has shortened by a quarter of its length at the initial speed, and as long again to slow down.
     let duration = lab.duration.unwrap_or(2.0 * 0.25 / expected);
     let course = release(specimen, &start, load, duration / lab.steps as f64, lab.steps, session, |_| false)?;
-    // What the clamp does at once, before fibers have moved.
+    // The immediate displacement of the clamp, before fibers have moved.
     let recoil = course[0].1.travel - course[1].1.travel;
     for (time, reading, speed) in &course {
         session.measure(vec![
@@ -277,20 +278,20 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     session.figure("isometric_force", start.isometric);
     session.figure("volume_change", volume);
     if crossing(&time, &length, 1.0).is_none() {
-        session.notes.push("the fibres did not pass their optimal length; watch longer with `duration`".into());
+        session.notes.push("the fibers did not pass their optimal length; increase `duration`".into());
     }
     let mut lines = vec![Line::new("flesh", length)];
     lines.extend(model.map(|values| Line::new("actuator", values).dashed()));
     session.plots.push(Plot {
-        title: format!("Fibres that pull {} of their isometric force", fraction),
-        x_label: "time [s]; mean fibre length [optimal lengths]".into(),
+        title: format!("Fibers at {} of their isometric force", fraction),
+        x_label: "time [s]; mean fiber length [optimal lengths]".into(),
         x: time.clone(),
         lines,
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
         title: "Shortening of the whole muscle".into(),
-        x_label: "time [s]; way of the clamp [m]".into(),
+        x_label: "time [s]; displacement of the clamp [m]".into(),
         x: time,
         lines: vec![Line::new("flesh", shortening)],
         scale: Scale::Linear,
@@ -300,7 +301,7 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
 
 /// Fiber lengths of the actuator released from the same length onto the same fraction of its force.
 fn actuator_course(specimen: &Specimen, start: &Start, load: f64, times: &[f64]) -> Option<Vec<f64>> {
-    // A tendon that hardly gives way: under a constant load it does not move anyhow.
+    // An almost rigid tendon: under a constant load it does not move anyway.
     let actuator = specimen.actuator(0.01 * specimen.fiber_length).ok()?;
     let share = (load - start.passive) / (start.isometric - start.passive);
     let force = share * actuator.params().max_force * specimen.cosine;
@@ -323,7 +324,7 @@ mod tests {
         }
     }
 
-    /// l = 1.05 − 0.5 t, and a speed that falls off linearly with length.
+    /// l = 1.05 − 0.5 t, and a speed that decreases linearly with length.
     #[test]
     fn speeds_are_read_at_optimal_length() {
         let state = |t: f64, length: f64, speed: f64| {

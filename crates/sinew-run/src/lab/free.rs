@@ -1,4 +1,5 @@
-//! Free contraction: the clamp lets go, and the muscle shortens without load as it becomes active. Constant volume makes it thicker (CHE-68).
+//! Free contraction: the clamp is released, and the muscle shortens without load as it becomes active. Constant volume
+//! makes it thicker (CHE-68).
 
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::Lab;
@@ -9,13 +10,13 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
 pub(super) const FIGURES: &[FigureKind] = &[
-    ("shortening", "", "way of the clamp at full activation over the length of the fibres"),
-    ("travel", "m", "the same in metres"),
-    ("final_length", "l₀", "mean length of the fibres at full activation"),
-    ("length_spread", "l₀", "longest less shortest fibre there"),
-    ("widening", "", "larger of the extents of the body across the axis there, over that at rest"),
-    ("final_pennation", "°", "mean angle between fibres and line of action there"),
-    ("volume_change", "", "largest |V/V₀ − 1| on the way"),
+    ("shortening", "", "displacement of the clamp at full activation divided by fiber length"),
+    ("travel", "m", "the same in meters"),
+    ("final_length", "l₀", "mean length of the fibers at full activation"),
+    ("length_spread", "l₀", "difference between longest and shortest fiber there"),
+    ("widening", "", "larger extent of the body across the axis there, relative to rest"),
+    ("final_pennation", "°", "mean angle between fibers and line of action there"),
+    ("volume_change", "", "largest |V/V₀ − 1| during the contraction"),
 ];
 
 const COLUMNS: [&str; 8] =
@@ -50,10 +51,10 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let plots = [
         (
             "Shortening",
-            "activation; fibre length [optimal lengths]",
+            "activation; fiber length [optimal lengths]",
             vec![(2, "mean"), (3, "shortest"), (4, "longest")],
         ),
-        ("Shape", "activation; over rest", vec![(5, "volume"), (6, "width")]),
+        ("Shape", "activation; relative to rest", vec![(5, "volume"), (6, "width")]),
     ];
     let plots = plots.map(|(title, x_label, lines)| Plot {
         title: title.into(),

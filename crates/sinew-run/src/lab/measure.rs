@@ -1,7 +1,8 @@
-//! Numbers read off measured curves: peaks, crossings, time constants.
+//! Values derived from measured curves: peaks, crossings, time constants.
 
-/// The largest value of a sampled curve and its place: the top of the parabola through the largest sample and its neighbors, which errs with the third
-/// power of their distance; the sample itself at an end. `None` without finite samples.
+/// The maximum of a sampled curve and its abscissa: the top of the parabola through the largest sample and its
+/// neighbors, with an error of third order in their distance; at an end, the sample itself. `None` without finite
+/// samples.
 pub(super) fn peak(x: &[f64], y: &[f64]) -> Option<(f64, f64)> {
     let top = (0..x.len().min(y.len())).filter(|&i| y[i].is_finite()).max_by(|&a, &b| y[a].total_cmp(&y[b]))?;
     let inner = top > 0 && top + 1 < y.len() && y[top - 1].is_finite() && y[top + 1].is_finite();
@@ -21,7 +22,7 @@ pub(super) fn peak(x: &[f64], y: &[f64]) -> Option<(f64, f64)> {
     Some((x[top] + s, y[top] + b * s + c * s * s))
 }
 
-/// Where a sampled curve first passes a level, by a straight line between samples.
+/// The abscissa where a sampled curve first crosses a level, by linear interpolation.
 pub(super) fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<f64> {
     let passes = |pair: &[f64]| (pair[0] - level) * (pair[1] - level) <= 0.0 && pair[0] != pair[1];
     let i = y.windows(2).position(passes)?;
@@ -33,14 +34,15 @@ pub(super) fn between(x: [f64; 2], y: [f64; 2], at: f64) -> f64 {
     y[0] + (y[1] - y[0]) * (at - x[0]) / (x[1] - x[0])
 }
 
-/// Time in which a curve goes 1 − 1/e of the way from its first value to its last: of an exponential, its time constant.
+/// Time in which a curve covers 1 − 1/e of the way from its first value to its last: the time constant of an
+/// exponential.
 pub(super) fn time_constant(times: &[f64], values: &[f64]) -> Option<f64> {
     let (first, last) = (*values.first()?, *values.last()?);
     let level = first + (last - first) * (1.0 - (-1f64).exp());
     Some(crossing(times, values, level)? - times[0])
 }
 
-/// Whether no value is less than one before it, but for this share of the largest.
+/// Whether no value is less than one before it, up to this fraction of the largest.
 pub(super) fn is_rising(values: &[f64], tolerance: f64) -> bool {
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let mut highest = f64::NEG_INFINITY;
@@ -50,7 +52,7 @@ pub(super) fn is_rising(values: &[f64], tolerance: f64) -> bool {
     })
 }
 
-/// Number of the smallest value.
+/// Index of the smallest value.
 pub(super) fn lowest(values: &[f64]) -> Option<usize> {
     (0..values.len()).min_by(|&a, &b| values[a].total_cmp(&values[b]))
 }
@@ -59,7 +61,7 @@ pub(super) fn lowest(values: &[f64]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Through any three points of a parabola its top is found, also where they are unevenly spaced.
+    /// Any three points of a parabola give its top, even if they are unevenly spaced.
     #[test]
     fn top_of_a_parabola_is_exact() {
         let f = |x: f64| 3.0 - 2.0 * (x - 1.03).powi(2);
@@ -77,7 +79,7 @@ mod tests {
         assert_eq!(peak(&[1.0], &[f64::NAN]), None);
     }
 
-    /// 5 − 4 exp(−t/τ), watched for 12 τ and sampled every τ/10: straight lines between samples err by (0.1)²/8 of τ.
+    /// 5 − 4 exp(−t/τ), observed for 12 τ and sampled every τ/10: linear interpolation has an error of (0.1)²/8 of τ.
     #[test]
     fn time_constant_of_an_exponential_is_found() {
         let tau = 0.03;
@@ -87,7 +89,7 @@ mod tests {
         assert!((found / tau - 1.0).abs() < 2e-3, "{found}");
         let falling: Vec<f64> = values.iter().map(|v| -v).collect();
         assert!((time_constant(&times, &falling).unwrap() - found).abs() < 1e-12);
-        assert_eq!(time_constant(&[0.0, 1.0], &[2.0, 2.0]), None, "what does not change has no time constant");
+        assert_eq!(time_constant(&[0.0, 1.0], &[2.0, 2.0]), None, "a constant has no time constant");
     }
 
     #[test]
@@ -102,7 +104,7 @@ mod tests {
         assert!(is_rising(&[1.0, 2.0, 2.0, 3.0], 0.0));
         assert!(!is_rising(&[1.0, 2.0, 1.9, 3.0], 0.01));
         assert!(is_rising(&[1.0, 2.0, 1.999, 3.0], 0.01));
-        // A slow fall is one as well.
+        // A slow fall is a fall as well.
         assert!(!is_rising(&[3.0, 2.98, 2.96, 2.94], 0.01));
         assert_eq!(lowest(&[3.0, 1.0, 2.0]), Some(1));
     }

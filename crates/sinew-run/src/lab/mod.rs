@@ -1,8 +1,9 @@
-//! A virtual physiology laboratory: takes one muscle of a scene through a protocol and tells what came out.
+//! A virtual physiology laboratory: takes one muscle of a scene through a protocol and reports the results.
 //!
-//! Every protocol is a simulation of the flesh whose channels are set from step to step (CHE-57, CHE-58, CHE-67): one end of the muscle is held by its pins, the other by
-//! an apparatus that holds it, moves it or loads it. Muscles settle without inertia and gravity; where force depends on speed, time runs. Beside what the flesh does, a
-//! dashed line shows the one-dimensional actuator of [Zajac89] with the same curves.
+//! Every protocol is a simulation of the flesh with channels set before every step (CHE-57, CHE-58, CHE-67). Pins hold
+//! one end of the muscle; an apparatus holds, moves or loads the other. Muscles settle without inertia and gravity;
+//! where force depends on speed, time passes. A dashed line shows the one-dimensional actuator of \[Zajac89\] with the
+//! same curves for comparison.
 
 mod apparatus;
 mod force_velocity;
@@ -33,20 +34,20 @@ use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::run::Observer;
 
-/// What came of a protocol.
+/// The result of a protocol.
 #[derive(Clone, Debug)]
 pub struct LabOutcome {
-    /// Which one.
+    /// The protocol.
     pub protocol: Protocol,
     /// Named results with their units.
     pub figures: Vec<Figure>,
     /// Measurements.
     pub sheet: Sheet,
-    /// The same, drawn.
+    /// The measurements as plots.
     pub plots: Vec<Plot>,
-    /// What `[lab.expect]` claims, and how it came out.
+    /// The claims of `[lab.expect]` and their results.
     pub expectations: Vec<Checked>,
-    /// What deserves attention.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Files written.
     pub outputs: Vec<PathBuf>,
@@ -61,19 +62,19 @@ pub struct Figure {
     pub value: f64,
     /// Its unit; empty for plain numbers.
     pub unit: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
 /// Name, unit and meaning of a result.
 type FigureKind = (&'static str, &'static str, &'static str);
 
-/// Results that every protocol tells.
+/// Results that every protocol has.
 const COMMON: [FigureKind; 5] = [
-    ("fiber_length", "m", "mean length of the fibres at rest"),
-    ("cross_section", "m²", "physiological cross-section: volume of the muscle over the length of its fibres"),
-    ("max_force", "N", "stress times cross-section: what all fibres together could pull"),
-    ("rest_pennation", "°", "mean angle between fibres and line of action at rest"),
+    ("fiber_length", "m", "mean length of the fibers at rest"),
+    ("cross_section", "m²", "physiological cross-section: volume of the muscle divided by its fiber length"),
+    ("max_force", "N", "stress times cross-section: total force of all fibers"),
+    ("rest_pennation", "°", "mean angle between fibers and line of action at rest"),
     ("cells", "", "cells of the body"),
 ];
 
@@ -96,33 +97,33 @@ pub enum LabError {
     /// The scene cannot be compiled, or has no muscle for this protocol.
     #[error("{0}")]
     Scene(#[from] SceneError),
-    /// `[lab.expect]` speaks of a result that the protocol does not have.
+    /// `[lab.expect]` names a result that the protocol does not have.
     #[error("error: {0}")]
     Figure(#[from] UnknownProbe),
-    /// The solver gave up.
+    /// The solver failed.
     #[error("error: {doing}: {source}\n{}", .kept)]
     Step {
-        /// What was being done.
+        /// The activity at the time.
         doing: String,
-        /// Why, with the node and cell to blame.
+        /// The cause, with node and cell.
         source: Box<StepError>,
-        /// What is left of the measurements.
+        /// The measurements that were kept.
         kept: Kept,
     },
     /// The protocol cannot be done with this muscle.
     #[error("error: {doing}: {reason}\n{kept}")]
     Failed {
-        /// What was being done.
+        /// The activity at the time.
         doing: String,
-        /// Why it cannot.
+        /// The reason.
         reason: String,
-        /// What is left of the measurements.
+        /// The measurements that were kept.
         kept: Kept,
     },
     /// The observer ended it.
     #[error("error: interrupted\n{kept}")]
     Interrupted {
-        /// What is left of the measurements.
+        /// The measurements that were kept.
         kept: Kept,
     },
     /// A file cannot be written.
@@ -130,12 +131,12 @@ pub enum LabError {
     Record(#[from] RecordError),
 }
 
-/// Measurements that were finished before an error.
+/// Measurements completed before an error.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// How many.
+    /// Their number.
     pub rows: usize,
-    /// Where they are.
+    /// Their file.
     pub file: Option<PathBuf>,
 }
 
@@ -143,12 +144,12 @@ impl std::fmt::Display for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.file {
             Some(file) => write!(f, "{} measurements were kept in {}", self.rows, file.display()),
-            None => write!(f, "{} measurements were finished before", self.rows),
+            None => write!(f, "{} measurements were completed before", self.rows),
         }
     }
 }
 
-/// Takes the muscle of a scene through a protocol; writes `FOLDER/PROTOCOL.csv` and `.html` where there is a folder.
+/// Takes the muscle of a scene through a protocol; writes `FOLDER/PROTOCOL.csv` and `.html` if there is a folder.
 pub fn examine(
     scene: &Scene,
     protocol: Protocol,
@@ -159,7 +160,7 @@ pub fn examine(
     let rules = rules(scene, protocol)?;
     let specimen = Specimen::new(scene)?;
     let mut session = Session::new(observer);
-    // Measurements are kept in memory until they are written at the end.
+    // Measurements stay in memory until they are written at the end.
     let _hold = Hold::new();
     let lab = &scene.lab;
     let result = match protocol {
@@ -188,7 +189,7 @@ pub fn examine(
     history.push(0.0, &outcome.figures.iter().map(|figure| figure.value).collect::<Vec<_>>());
     for rule in &rules {
         let mut checked = rule.evaluate(&history)?;
-        // Figures have no time.
+        // Results have no time.
         checked.time = None;
         checked.expected = checked.expected.trim_end_matches(", at the end").to_string();
         outcome.expectations.push(checked);
@@ -208,7 +209,7 @@ fn rules(scene: &Scene, protocol: Protocol) -> Result<Vec<Rule>, LabError> {
     let mut rules = Vec::new();
     for (name, expectations) in scene.lab.expect.of(protocol) {
         for expectation in expectations {
-            // The scene was refused if one compares with another scene.
+            // Expectations that compare with another scene are an error of the scene.
             let none = |_: &sinew_scene::spec::expect::Compare| Ok::<_, UnknownProbe>(ProbeHistory::default());
             rules.extend(Rule::from_expectation(name, expectation, none)?);
         }
@@ -233,7 +234,7 @@ fn named(specimen: &Specimen, protocol: Protocol, found: &[(&'static str, f64)])
     own.chain(shared).collect()
 }
 
-/// Keeps what was measured, and tells why there is no more.
+/// Keeps the measurements, and returns the error.
 fn stopped(
     stop: Stop,
     doing: String,
@@ -262,12 +263,12 @@ fn stopped(
 }
 
 impl LabOutcome {
-    /// Whether everything expected came true.
+    /// Whether all expectations are met.
     pub fn passed(&self) -> bool {
         self.expectations.iter().all(|check| check.passed)
     }
 
-    /// One JSON object: the figures by name, and what was expected of them; numbers that are not finite become `null`.
+    /// One JSON object: the results by name, and the expectations; numbers that are not finite become `null`.
     pub fn to_json(&self) -> Value {
         let figures: Map<String, Value> =
             self.figures.iter().map(|figure| (figure.name.to_string(), json!(figure.value))).collect();

@@ -1,5 +1,6 @@
-//! Quick release (CHE-58): an active muscle at constant length is shortened in an instant and held there. Its force drops below what it can hold at the new length, because fibers
-//! that shorten are weak, and comes back as they take up what the tendons give.
+//! Quick release (CHE-58): an active muscle at constant length is shortened at once and held there. Its force drops
+//! below the isometric force at the new length, because shortening fibers are weak, and recovers as the fibers take up
+//! the slack of the tendons.
 
 use sinew_muscle::Drive;
 use sinew_record::report::{Line, Plot, Scale};
@@ -12,36 +13,36 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
 pub(super) const FIGURES: &[FigureKind] = &[
-    ("drop", "", "smallest force over that at the end"),
-    ("recovery", "", "force at the end over that before the release"),
+    ("drop", "", "smallest force divided by that at the end"),
+    ("recovery", "", "force at the end divided by that before the release"),
     (
         "time_constant",
         "s",
-        "time in which the force goes 1 − 1/e of the way from its smallest value to that at the end",
+        "time in which the force covers 1 − 1/e of the way from its smallest value to that at the end",
     ),
     ("is_rising", "", "1 if the force never falls after its smallest value, else 0"),
-    ("initial_force", "N", "before the release"),
-    ("smallest_force", "N", "right after it"),
-    ("final_force", "N", "at the end"),
-    ("settled_force", "N", "of the same muscle at rest at its new length: what the end should come to"),
-    ("initial_length", "l₀", "mean length of the fibres before"),
-    ("final_length", "l₀", "mean length of the fibres at the end"),
+    ("initial_force", "N", "force before the release"),
+    ("smallest_force", "N", "force right after the release"),
+    ("final_force", "N", "force at the end"),
+    ("settled_force", "N", "force of the same muscle at rest at its new length, the limit of the final force"),
+    ("initial_length", "l₀", "mean length of the fibers before"),
+    ("final_length", "l₀", "mean length of the fibers at the end"),
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
 const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "length_min", "length_max", "volume"];
 
-/// Share of the largest force that a rise forgives: what the tolerance of the solver may do.
+/// Fraction of the largest force by which a rising force may fall: the tolerance of the solver.
 const ROUNDING: f64 = 1e-4;
 
-/// How long is watched, in times of the release, and at least as long [s].
+/// Default duration after the release \[s\].
 const USUAL_DURATION: f64 = 0.2;
 
 pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
     session.sheet.columns = COLUMNS.to_vec();
     let way = lab.release.unwrap_or(0.2 * specimen.fiber_length);
     let steps_of = |time: f64| (time / lab.step).round().max(1.0) as usize;
-    // At least two, for the force to have a course.
+    // At least two steps, so that the force has a course.
     let (quick, slow) = (steps_of(lab.release_time).max(2), steps_of(lab.duration.unwrap_or(USUAL_DURATION)));
     session.expect_steps(2 * ACTIVATION_PARTS + quick + slow + 2);
     let mut held = Apparatus::new(specimen, Grip::Held, Speed::Ignored, 1.0)?;
@@ -95,8 +96,8 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
-        title: "Fibres".into(),
-        x_label: "time [s]; fibre length [optimal lengths]".into(),
+        title: "Fibers".into(),
+        x_label: "time [s]; fiber length [optimal lengths]".into(),
         x: time,
         lines: vec![
             Line::new("mean", length),
@@ -112,7 +113,7 @@ fn row(time: f64, reading: &super::apparatus::Reading) -> Vec<f64> {
     vec![time, reading.travel, reading.force, reading.length, reading.shortest, reading.longest, reading.volume]
 }
 
-/// Force of the actuator on the same path [N], with a tendon as long as the muscle's.
+/// Force of the actuator on the same path \[N\], with a tendon as long as the muscle's.
 fn actuator_course(specimen: &Specimen, lab: &Lab, way: f64, quick: usize, steps: usize) -> Option<Vec<f64>> {
     let slack = specimen.tendon_length();
     let actuator = specimen.actuator(slack).ok()?;

@@ -1,4 +1,4 @@
-//! What is gathered while a protocol runs, and who watches.
+//! The session of a protocol: its measurements and its observer.
 
 use std::ops::ControlFlow;
 
@@ -8,22 +8,22 @@ use sinew_scene::SceneError;
 
 use crate::run::Observer;
 
-/// Why a protocol ended before its end.
+/// Why a protocol ended early.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The scene does not allow it.
+    /// The scene does not allow the protocol.
     Scene(SceneError),
-    /// The solver gave up.
+    /// The solver failed.
     Step(Box<StepError>),
-    /// The observer had enough.
+    /// The observer interrupted it.
     Interrupted,
-    /// Something else, in a sentence.
+    /// Another reason, in a sentence.
     Failed(String),
 }
 
 impl From<SceneError> for Stop {
     fn from(error: SceneError) -> Self {
-        // What is being compiled is given up too.
+        // An interrupt also ends a compilation.
         if Interrupt::ambient().is_wanted() { Self::Interrupted } else { Self::Scene(error) }
     }
 }
@@ -52,7 +52,7 @@ impl Sheet {
         self.rows.iter().map(|row| row[index]).collect()
     }
 
-    /// Comma-separated, the names first; what is not finite is left empty.
+    /// Comma-separated, the names first; values that are not finite are left empty.
     pub fn to_csv(&self) -> String {
         let mut csv = self.columns.join(",");
         csv.push('\n');
@@ -66,16 +66,16 @@ impl Sheet {
     }
 }
 
-/// A protocol while it runs.
+/// A running protocol.
 pub(super) struct Session<'a> {
     observer: &'a mut dyn Observer,
     /// Steps done, and steps expected.
     done: usize,
     all: usize,
     is_interrupted: bool,
-    /// What goes on, for messages.
+    /// The current activity, for messages.
     pub doing: String,
-    /// What was measured so far.
+    /// The measurements so far.
     pub sheet: Sheet,
     /// Named results.
     pub figures: Vec<(&'static str, f64)>,
@@ -98,23 +98,23 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// So many more steps are to come.
+    /// Announces more steps.
     pub fn expect_steps(&mut self, steps: usize) {
         self.all = self.done + steps;
     }
 
-    /// What goes on from here.
+    /// Sets the current activity.
     pub fn begin(&mut self, doing: impl Into<String>) {
         self.doing = doing.into();
     }
 
-    /// Keeps a measurement.
+    /// Adds a measurement.
     pub fn measure(&mut self, row: Vec<f64>) {
         debug_assert_eq!(row.len(), self.sheet.columns.len(), "one value per column");
         self.sheet.rows.push(row);
     }
 
-    /// Keeps a named result.
+    /// Adds a named result.
     pub fn figure(&mut self, name: &'static str, value: f64) {
         self.figures.push((name, value));
     }
@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
 
     pub fn stepped(&mut self, report: &StepReport) -> Result<(), Stop> {
         self.done += 1;
-        // How many steps a search takes is not known before.
+        // The number of steps of a search is not known in advance.
         self.all = self.all.max(self.done + 1);
         if self.observer.frame(self.done, self.all, report) == ControlFlow::Break(()) {
             self.is_interrupted = true;

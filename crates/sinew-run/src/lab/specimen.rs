@@ -1,4 +1,4 @@
-//! The muscle on the bench: which one it is, where it is held, how long its fibers are and how strong they can be.
+//! The examined muscle: its supports, the length of its fibers and their maximum force.
 
 use sinew_fem::elastic::FiberGroup;
 use sinew_fem::model::Model;
@@ -13,13 +13,13 @@ use crate::compile::compile;
 
 /// A muscle of a scene, ready for an apparatus.
 pub(super) struct Specimen {
-    /// The scene with everything at rest: no gravity, no inertia, no activation, pins that hold still.
+    /// The scene with everything at rest: no gravity, no inertia, no activation, no motion of pins.
     pub scene: Scene,
     /// Index of the body.
     pub body: usize,
     /// Index of the muscle in the body.
     pub muscle: usize,
-    /// Names of both, as channels and probes have them.
+    /// Names of both in channels and probes.
     pub body_name: String,
     pub muscle_name: String,
     /// Index of the clamp among the pins of the body, and its name.
@@ -27,27 +27,27 @@ pub(super) struct Specimen {
     pub clamp_name: String,
     /// Unit vector along which the apparatus pulls.
     pub axis: Vec3,
-    /// Mean length of the fibers at rest [m].
+    /// Mean length of the fibers at rest \[m\].
     pub fiber_length: f64,
     /// Mean cosine of the angle between fibers and axis at rest.
     pub cosine: f64,
-    /// Rest volume of the cells with its fibers [m³].
+    /// Rest volume of the cells with its fibers \[m³\].
     pub volume: f64,
-    /// From the other pins to the clamp at rest [m].
+    /// Distance from the other pins to the clamp at rest \[m\].
     pub path_length: f64,
-    /// Pull per area at optimal length [Pa].
+    /// Active stress at optimal length \[Pa\].
     pub stress: f64,
     /// Curves of the fibers.
     pub group: FiberGroup,
-    /// Size of the mesh, for people.
+    /// Number of cells of the body.
     pub cells: usize,
 }
 
-/// Cosine from which an axis counts as one of the coordinate axes: a deviation of 0.06° costs a millionth of the force.
+/// Cosine from which on an axis counts as a coordinate axis: a deviation of 0.06° costs a millionth of the force.
 const ALIGNED: f64 = 1.0 - 1e-6;
 
 impl Specimen {
-    /// Finds the muscle that `[lab]` speaks of.
+    /// Finds the muscle of `[lab]`.
     pub fn new(scene: &Scene) -> Result<Self, SceneError> {
         let one = |problem: Diagnostic| scene.error(vec![problem]);
         let (body, muscle) = choose_muscle(scene).map_err(one)?;
@@ -81,7 +81,7 @@ impl Specimen {
         let summary = model.fiber_summary(body, muscle, simulation.state(), simulation.control());
         if !(summary.rest_volume > 0.0) {
             let path = format!("body[{body}].muscle[{muscle}]");
-            return Err(one(scene.problem(&path, "this muscle has no cells: another one has taken them all")));
+            return Err(one(scene.problem(&path, "this muscle has no cells: they all belong to later muscles")));
         }
         let extent = extent_along(model, body, muscle, axis);
         let fiber_length = scene.lab.fiber_length.or_else(|| procedural_length(scene, body)).unwrap_or(extent);
@@ -99,7 +99,7 @@ impl Specimen {
             clamp_name: pins[clamp].name.clone(),
             axis,
             fiber_length,
-            // Fibers have no sense of direction; those of a spindle are not quite parallel.
+            // Fibers have no sign; those of a spindle are not exactly parallel.
             cosine: summary.direction.dot(axis).abs().clamp(1e-3, 1.0),
             volume: summary.rest_volume,
             path_length: arm.dot(axis).abs(),
@@ -110,25 +110,25 @@ impl Specimen {
         })
     }
 
-    /// Physiological cross-section V/ℓ [m²] (CHE-08).
+    /// Physiological cross-section V/ℓ \[m²\] (CHE-08).
     pub fn cross_section(&self) -> f64 {
         self.volume / self.fiber_length
     }
 
-    /// Greatest isometric force along the fibers [N]: stress times cross-section.
+    /// Maximum isometric force along the fibers \[N\]: stress times cross-section.
     pub fn max_force(&self) -> f64 {
         self.stress / self.group.optimal_stretch * self.cross_section()
     }
 
-    /// How far the clamp goes from rest for fibers of this length, in optimal lengths, if only they change [m]: between sheets whose distance stays,
-    /// (ℓ cos α)² = ℓ² − (ℓ₀ sin α₀)².
+    /// Displacement of the clamp from rest for fibers of this length, in optimal lengths, if only they change \[m\].
+    /// Between sheets at constant distance, (ℓ cos α)² = ℓ² − (ℓ₀ sin α₀)².
     pub fn travel(&self, length: f64) -> f64 {
         let stretch = length * self.group.optimal_stretch;
         let across = 1.0 - self.cosine * self.cosine;
         self.fiber_length * ((stretch * stretch - across).max(0.0).sqrt() - self.cosine)
     }
 
-    /// The coordinate axis along which the clamp can be freed, and the sense of ours along it.
+    /// The coordinate axis along which the clamp can be freed, and the sign of our axis along it.
     pub fn coordinate_axis(&self) -> Result<(usize, f64), SceneError> {
         let found = (0..3).find(|&k| self.axis[k].abs() > ALIGNED);
         found.map(|k| (k, self.axis[k].signum())).ok_or_else(|| {
@@ -141,18 +141,19 @@ impl Specimen {
         })
     }
 
-    /// Greatest shortening speed [optimal lengths per second]; an error where force does not depend on speed.
+    /// Maximum shortening speed \[optimal lengths per second\]; an error if force does not depend on speed.
     pub fn max_velocity(&self) -> Result<f64, SceneError> {
         let muscle = &self.scene.body[self.body].muscle[self.muscle];
         muscle.max_velocity.ok_or_else(|| {
             let path = format!("body[{}].muscle[{}]", self.body, self.muscle);
-            let problem =
-                self.scene.problem(&path, "this muscle pulls the same at every speed, so it has no speed under a load");
-            self.scene.error(vec![problem.hint("give `max_velocity`, for instance `max_velocity = \"10 1/s\"`")])
+            let problem = self
+                .scene
+                .problem(&path, "the force of this muscle does not depend on speed, so it has no speed under a load");
+            self.scene.error(vec![problem.hint("give `max_velocity`, for example `max_velocity = \"10 1/s\"`")])
         })
     }
 
-    /// The muscle as one fiber on a tendon of this slack length [m] [Zajac89]: the dashed line beside the flesh.
+    /// The muscle as one fiber on a tendon of this slack length \[m\] \[Zajac89\]: the dashed line for comparison.
     pub fn actuator(&self, tendon_slack_length: f64) -> Result<Actuator, ActuatorError> {
         Actuator::new(ActuatorParams {
             max_force: self.max_force(),
@@ -161,20 +162,20 @@ impl Specimen {
             pennation_angle: self.cosine.acos(),
             pennation: Pennation::ConstantThickness,
             max_speed: self.group.max_velocity,
-            // Bounds velocities where nothing else does; too little to be seen.
+            // Bounds velocities where nothing else does; too small to be visible.
             damping: 0.01,
             fiber: self.group.curves.clone(),
             tendon: Curve::tendon_zajac(),
         })
     }
 
-    /// Length of the tendons at rest [m]: what the fibers leave of the path.
+    /// Rest length of the tendons \[m\]: the path without the fibers.
     pub fn tendon_length(&self) -> f64 {
         (self.path_length - self.fiber_length * self.cosine).max(0.0)
     }
 }
 
-/// An axis that is nearly a coordinate axis is meant to be one.
+/// Replaces an axis that is nearly a coordinate axis by that axis.
 fn snapped(axis: Vec3) -> Vec3 {
     match (0..3).find(|&k| axis[k].abs() > ALIGNED) {
         Some(k) => Vec3::unit(k) * axis[k].signum(),
@@ -182,7 +183,7 @@ fn snapped(axis: Vec3) -> Vec3 {
     }
 }
 
-/// What is wrong with the names in `[lab]`; nothing where it names nothing: few scenes are for the laboratory.
+/// Problems of the names in `[lab]`; none if it names nothing, because few scenes are for the laboratory.
 pub(crate) fn unknown_specimen(scene: &Scene) -> Option<Diagnostic> {
     let lab = &scene.lab;
     if lab.body.is_none() && lab.muscle.is_none() && lab.clamp.is_none() {
@@ -229,12 +230,13 @@ fn choose_clamp(scene: &Scene, body: usize) -> Result<usize, Diagnostic> {
                 scene.problem("lab.clamp", message),
                 region,
                 pins.iter().map(|pin| pin.region.as_str()),
-                "pins are on",
+                "pinned regions",
             )
         }),
         None => find("insertion").or(pins.len().checked_sub(1)).ok_or_else(|| {
-            let problem = scene.problem(&format!("body[{body}]"), "no pin holds this muscle, so no force can be read");
-            problem.hint("for instance `pin = [{ region = \"origin\" }, { region = \"insertion\" }]`")
+            let problem =
+                scene.problem(&format!("body[{body}]"), "no pin holds this muscle, so no force can be measured");
+            problem.hint("for example `pin = [{ region = \"origin\" }, { region = \"insertion\" }]`")
         }),
     }
 }
@@ -246,7 +248,7 @@ fn hinted<'a>(problem: Diagnostic, word: &str, known: impl Iterator<Item = &'a s
     }
 }
 
-/// The scene as the laboratory wants it.
+/// The scene for the laboratory: at rest, without expectations.
 fn at_rest(scene: &Scene, body: usize) -> Scene {
     let mut scene = scene.clone();
     scene.solver.kind = SolverKind::Quasistatic;
@@ -256,7 +258,7 @@ fn at_rest(scene: &Scene, body: usize) -> Scene {
     scene.control.clear();
     scene.modes = 0;
     scene.study = None;
-    // Results of a protocol are expected elsewhere.
+    // `[lab.expect]` has the expectations of a protocol.
     scene.expect.clear();
     for body in &mut scene.body {
         for muscle in &mut body.muscle {
@@ -268,13 +270,13 @@ fn at_rest(scene: &Scene, body: usize) -> Scene {
     scene
 }
 
-/// Length of the fibers that a procedural muscle tells.
+/// Fiber length of a procedural muscle.
 fn procedural_length(scene: &Scene, body: usize) -> Option<f64> {
     let Mesh::Muscle(mesh) = &scene.body[body].mesh else { return None };
     procedural::muscle(&mesh.params()).ok().map(|made| made.fiber_length)
 }
 
-/// Extent of the cells of a muscle along an axis [m].
+/// Extent of the cells of a muscle along an axis \[m\].
 fn extent_along(model: &Model, body: usize, muscle: usize, axis: Vec3) -> f64 {
     let mesh = &model.bodies[body].mesh;
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -1,4 +1,5 @@
-//! Twitch and tetanus: force at constant length over time, under one pulse of excitation or many. Activation follows excitation with two time constants (CHE-13).
+//! Twitch and tetanus: force at constant length over time, under one pulse of excitation or many. Activation follows
+//! excitation with two time constants (CHE-13).
 
 use sinew_muscle::{ActivationDynamics, Drive, PulseTrain, Switch};
 use sinew_record::report::{Line, Plot, Scale};
@@ -12,31 +13,31 @@ use super::specimen::Specimen;
 
 pub(super) const TWITCH_FIGURES: &[FigureKind] = &[
     ("peak_force", "N", "largest developed force"),
-    ("time_to_peak", "s", "from the beginning of the pulse"),
-    ("half_relaxation", "s", "from the peak until half of it is left"),
+    ("time_to_peak", "s", "time from the beginning of the pulse to the peak"),
+    ("half_relaxation", "s", "time from the peak until half of it is left"),
     ("peak_activation", "", "largest activation"),
-    ("force_ratio", "", "largest developed force over `max_force`"),
-    ("passive_force", "N", "before the pulse"),
+    ("force_ratio", "", "largest developed force divided by `max_force`"),
+    ("passive_force", "N", "force before the pulse"),
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
 pub(super) const TETANUS_FIGURES: &[FigureKind] = &[
     ("peak_force", "N", "largest developed force"),
     ("plateau_force", "N", "mean developed force over the last period of the pulses"),
-    ("ripple", "", "largest less smallest force of that period, over the plateau"),
-    ("fusion", "", "smallest over largest force of that period: 1 for a smooth tetanus"),
-    ("rise_time", "s", "from the first pulse until nine tenths of the plateau"),
-    ("half_relaxation", "s", "from the end of the last period until half of the plateau is left"),
+    ("ripple", "", "difference between largest and smallest force of that period, divided by the plateau"),
+    ("fusion", "", "smallest divided by largest force of that period: 1 for a smooth tetanus"),
+    ("rise_time", "s", "time from the first pulse to nine tenths of the plateau"),
+    ("half_relaxation", "s", "time from the end of the last period until half of the plateau is left"),
     ("peak_activation", "", "largest activation"),
-    ("force_ratio", "", "plateau over `max_force`"),
-    ("passive_force", "N", "before the pulses"),
+    ("force_ratio", "", "plateau divided by `max_force`"),
+    ("passive_force", "N", "force before the pulses"),
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
 const COLUMNS: [&str; 7] =
     ["time [s]", "excitation", "activation", "force [N]", "developed_force [N]", "length", "volume"];
 
-/// How long is watched after the last pulse, in time constants of the decay: e⁻⁵ is left.
+/// Duration after the last pulse, in time constants of the decay: e⁻⁵ is left.
 const DECAYS: f64 = 5.0;
 
 pub(super) fn run_twitch(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
@@ -69,7 +70,7 @@ pub(super) fn run_tetanus(specimen: &Specimen, lab: &Lab, session: &mut Session<
     stimulate(specimen, lab, &pulses, end, Protocol::Tetanus, session)?;
     let sheet = &session.sheet;
     let (time, force) = (sheet.column(0), sheet.column(4));
-    // The last whole period that pulses begin and end.
+    // The last whole period of pulses.
     let slack = 1e-6 * lab.step;
     let inside: Vec<usize> =
         (0..time.len()).filter(|&i| time[i] >= last_pulse - slack && time[i] <= last_pulse + period + slack).collect();
@@ -89,7 +90,9 @@ pub(super) fn run_tetanus(specimen: &Specimen, lab: &Lab, session: &mut Session<
     session.figure("force_ratio", plateau / specimen.max_force());
     common(session);
     if lab.step > 0.25 * period {
-        session.notes.push("fewer than four steps in a period: ripple and fusion are rough; shorten `step`".into());
+        session
+            .notes
+            .push("fewer than four steps in a period: ripple and fusion are inaccurate; shorten `step`".into());
     }
     Ok(())
 }
@@ -169,7 +172,7 @@ fn stimulate(
     Ok(())
 }
 
-/// Developed force of the actuator under the same pulses [N].
+/// Developed force of the actuator under the same pulses \[N\].
 fn actuator_course(
     specimen: &Specimen,
     lab: &Lab,

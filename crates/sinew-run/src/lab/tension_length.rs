@@ -1,5 +1,6 @@
-//! Tension over length (CHE-57): at each place of the clamp the resting muscle settles and its passive force is read, then it is made fully active, settles, and the total force
-//! is read. What fibers develop is the difference.
+//! Tension over length (CHE-57). At each position of the clamp the resting muscle settles and its passive force is
+//! measured. Then it becomes fully active and settles again, and its total force is measured. The difference is the
+//! developed force.
 
 use sinew_muscle::Actuator;
 use sinew_record::report::{Line, Plot, Scale};
@@ -12,15 +13,15 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
 pub(super) const FIGURES: &[FigureKind] = &[
-    ("peak_length", "l₀", "mean length of the active fibres where they develop most force"),
+    ("peak_length", "l₀", "mean length of the active fibers where they develop the largest force"),
     ("peak_force", "N", "largest developed force"),
-    ("specific_tension", "Pa", "largest developed force over the physiological cross-section"),
-    ("force_ratio", "", "largest developed force over `max_force`"),
-    ("peak_pennation", "°", "mean angle between fibres and line of action there"),
-    ("length_spread", "l₀", "longest less shortest active fibre there"),
-    ("passive_share", "", "passive force over developed force there"),
-    ("slack_length", "l₀", "mean length of the resting fibres where they begin to pull"),
-    ("curve_error", "", "largest difference between developed force over its peak and the curve put in over its own"),
+    ("specific_tension", "Pa", "largest developed force divided by the physiological cross-section"),
+    ("force_ratio", "", "largest developed force divided by `max_force`"),
+    ("peak_pennation", "°", "mean angle between fibers and line of action there"),
+    ("length_spread", "l₀", "difference between longest and shortest active fiber there"),
+    ("passive_share", "", "passive force divided by developed force there"),
+    ("slack_length", "l₀", "mean length of the resting fibers at the onset of tension"),
+    ("curve_error", "", "largest difference between the developed force and the input curve, each divided by its peak"),
     ("volume_change", "", "largest |V/V₀ − 1| of the active muscle"),
     ("passive_volume_change", "", "largest |V/V₀ − 1| of the resting muscle"),
 ];
@@ -51,7 +52,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let lengths: Vec<f64> = (0..lab.count).map(|i| low + (high - low) * i as f64 / (lab.count - 1) as f64).collect();
     let actuator = specimen.actuator(0.0).map_err(|error| Stop::Failed(error.to_string()))?;
     let rest = apparatus.state();
-    // Outwards from rest, so that each shape begins with the nearest one.
+    // Outward from rest, so that each shape starts from the nearest one.
     let (shorter, longer): (Vec<f64>, Vec<f64>) = lengths.iter().partition(|&&length| specimen.travel(length) < 0.0);
     let mut rows: Vec<(f64, Reading, Reading)> = Vec::new();
     for way in [longer, shorter.into_iter().rev().collect()] {
@@ -69,7 +70,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
             rows.push((length, passive, total));
         }
     }
-    // Rows by length, whatever way they were found.
+    // Rows in order of length.
     session.sheet.rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     conclude(specimen, &rows, &actuator, session);
@@ -96,7 +97,7 @@ fn row(length: f64, passive: &Reading, total: &Reading, actuator: &Actuator, spe
     ]
 }
 
-/// Force of the actuator with fibers of this length on a tendon that does not give way [N].
+/// Force of the actuator with fibers of this length on a rigid tendon \[N\].
 fn curve(actuator: &Actuator, specimen: &Specimen, length: f64, activation: f64) -> f64 {
     let path = specimen.travel(length) + specimen.fiber_length * specimen.cosine;
     actuator.equilibrium(path, activation).map_or(f64::NAN, |state| state.tendon_force)
@@ -130,7 +131,7 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     session.figure("passive_volume_change", change(column(&|passive, _| passive.volume)));
     let at_end = nearest.is_some_and(|i| i == 0 || i + 1 == rows.len());
     if at_end {
-        session.notes.push("the developed force is largest at an end of `lengths`: its peak may lie beyond".into());
+        session.notes.push("the developed force is largest at an end of `lengths`: its peak may lie outside".into());
     }
 
     let fine: Vec<f64> = (0..=120).map(|i| 0.4 + 1.3 * f64::from(i) / 120.0).collect();
@@ -142,7 +143,7 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     };
     session.plots.push(Plot {
         title: "Tension over length".into(),
-        x_label: "mean fibre length [optimal lengths]; force [N]".into(),
+        x_label: "mean fiber length [optimal lengths]; force [N]".into(),
         x: length.clone(),
         lines: vec![
             Line::new("developed", developed.clone()),
@@ -154,8 +155,8 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
-        title: "Fibres at full activation".into(),
-        x_label: "length of the clamp [optimal lengths]; fibre length [optimal lengths]".into(),
+        title: "Fibers at full activation".into(),
+        x_label: "length of the clamp [optimal lengths]; fiber length [optimal lengths]".into(),
         x: rows.iter().map(|row| row.0).collect(),
         lines: vec![
             Line::new("mean", length),
@@ -165,7 +166,7 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
-        title: "Volume over that at rest".into(),
+        title: "Volume relative to rest".into(),
         x_label: "length of the clamp [optimal lengths]".into(),
         x: rows.iter().map(|row| row.0).collect(),
         lines: vec![

@@ -10,14 +10,14 @@ use crate::{
     value::{self, Dimension, Quantity as Measured, QuantityError},
 };
 
-/// Most problems that are kept; a file with more is not a scene.
+/// Maximum number of problems that are kept; a file with more is not a scene.
 pub(crate) const MAX_PROBLEMS: usize = 1000;
 
-/// What decoding needs and leaves behind: the keys on the way down, and the problems found.
+/// State of decoding: the path of keys, and the problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     pub problems: Vec<Diagnostic>,
-    /// Set for a text with syntax errors: what seems to be missing may only have been unreadable.
+    /// Whether the text has syntax errors: keys that seem to be missing may only be unreadable.
     pub is_recovering: bool,
     keys: Vec<String>,
 }
@@ -28,7 +28,7 @@ impl Context {
         Self { is_recovering, ..Self::default() }
     }
 
-    /// Runs `inside` one key further down.
+    /// Runs `inside` one key deeper.
     pub fn within<T>(&mut self, key: &str, inside: impl FnOnce(&mut Self) -> T) -> T {
         self.keys.push(key.to_string());
         let result = inside(self);
@@ -60,8 +60,8 @@ impl Context {
     }
 }
 
-/// Reads and describes one kind of value. Decoding always returns something: a wrong value is reported and replaced, so that
-/// the rest of the file is still checked.
+/// Reads and describes one kind of value. Decoding always returns a value: a wrong one is reported and replaced, so
+/// that the rest of the file is still checked.
 pub(crate) trait Codec {
     type Output;
 
@@ -102,17 +102,17 @@ pub(crate) const fn number() -> Quantity {
     quantity(Dimension::NUMBER)
 }
 
-/// A length [m].
+/// A length \[m\].
 pub(crate) const fn length() -> Quantity {
     quantity(Dimension::LENGTH)
 }
 
-/// A time [s].
+/// A time \[s\].
 pub(crate) const fn time() -> Quantity {
     quantity(Dimension::TIME)
 }
 
-/// A number with any unit, turned to SI.
+/// A number with any unit, converted to SI.
 pub(crate) const fn any_quantity() -> Quantity {
     Quantity { dimension: None, interval: Interval { low: None, high: None }, title: None, hint: None }
 }
@@ -147,13 +147,13 @@ impl Quantity {
         self
     }
 
-    /// The words for the value in messages, instead of its key.
+    /// Name of the value in messages, instead of its key.
     pub const fn titled(mut self, title: &'static str) -> Self {
         self.title = Some(title);
         self
     }
 
-    /// What to do about a value out of range.
+    /// Hint for a value out of range.
     pub const fn hinted(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
         self
@@ -267,7 +267,7 @@ impl Codec for Quantity {
     }
 
     fn fallback(&self) -> f64 {
-        // Any value inside the interval: later checks must not stumble over the replacement.
+        // Any value inside the interval, so that later checks do not report the replacement.
         match (self.interval.low, self.interval.high) {
             (Some(low), Some(high)) => 0.5 * (low.value + high.value),
             (Some(low), None) => low.value + 1.0,
@@ -299,7 +299,7 @@ impl Codec for Whole {
     fn decode(&self, node: &Node, cx: &mut Context) -> usize {
         let value = match node.value {
             Value::Integer(value) => value,
-            // 1e3 and 3.0 are whole numbers to everyone but a parser.
+            // People write 1e3 and 3.0 for whole numbers too.
             Value::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => value as i64,
             _ => {
                 cx.wrong_kind(node, "a whole number");
@@ -362,7 +362,7 @@ pub(crate) const fn file_name(what: &'static str) -> Text {
     Text { what, rule: TextRule::FileName }
 }
 
-/// Longest text of a scene value; longer ones are a mistake and would end up in names of files and columns.
+/// Maximum length of a text in a scene. Longer ones are a mistake and would end up in names of files and columns.
 const LONGEST_TEXT: usize = 4096;
 
 impl Codec for Text {

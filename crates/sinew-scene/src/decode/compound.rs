@@ -1,4 +1,4 @@
-//! Codecs made of other codecs: fixed and free lists, maps, one or many, tracks over time, directions, on-or-off names.
+//! Codecs made of other codecs: fixed and free lists, maps, one or many, tracks over time, directions.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl<C: Codec, const N: usize> Codec for Fixed<C, N> {
     }
 
     fn looks_constant(&self, node: &Node) -> bool {
-        // A pair [time, value] is a list of two whose second element is again a list.
+        // A [time, value] pair is a list of two whose second element is a list again.
         match node.items() {
             [] => !matches!(node.value, Value::List(_)),
             [first, ..] => first.items().len() != 2,
@@ -311,7 +311,7 @@ where
         let value = self.0.shape(defs);
         let pairs = Shape::List(Box::new(Shape::TimedValue(Box::new(value.clone()))));
         let points = Shape::List(Box::new(Shape::TimedValue(Box::new(Shape::Anything))));
-        let named = defs.add("track", "A value over time that does not run in straight lines.".to_string(), |defs| {
+        let named = defs.add("track", "A value over time with a chosen interpolation.".to_string(), |defs| {
             let field = |key, doc: &str, shape, required, default| FieldShape {
                 key,
                 doc: doc.to_string(),
@@ -324,7 +324,7 @@ where
                 field("points", "Pairs of time and value, with increasing times.", points, true, None),
                 field(
                     "interpolation",
-                    "How the value runs between the points; before the first and after the last it holds.",
+                    "How the value changes between the points; it is constant before the first and after the last.",
                     word::<Interpolation>().shape(defs),
                     false,
                     Some("\"linear\""),

@@ -1,9 +1,9 @@
 //! From text to typed data, collecting every problem on the way.
 //!
-//! `text ─tree→ Node (values with spans) ─codec→ plain structs + diagnostics`. serde stops at the first error and forgets
-//! where it was; here a wrong value is reported, replaced by a fallback, and decoding goes on. Each table of the scene is
-//! declared once (`table!`, `tagged!`, `keyed!`, `words!`), and the declaration yields the struct, its decoder, its JSON schema and
-//! its section of the reference page.
+//! `text ─tree→ Node (values with spans) ─codec→ plain structs + diagnostics`. serde stops at the first error and loses
+//! its position. Here a wrong value is reported and replaced by a fallback, and decoding continues. Each table of the
+//! scene is declared once (`table!`, `tagged!`, `keyed!`, `words!`); the declaration yields the struct, its decoder,
+//! its JSON schema and its section of the reference page.
 
 #[macro_use]
 pub(crate) mod table;

@@ -1,4 +1,4 @@
-//! What a value may look like: the common source of the JSON schema and of the reference page.
+//! Shapes of values: the common source of the JSON schema and the reference page.
 
 use crate::value::Dimension;
 
@@ -17,7 +17,7 @@ pub(crate) struct Bound {
 }
 
 impl Interval {
-    /// What a value outside the interval breaks, as "must …"; `None` inside.
+    /// The rule that a value outside the interval violates, as "must …"; `None` inside.
     pub fn broken_rule(&self, value: f64, show: impl Fn(f64) -> String) -> Option<String> {
         if let Some(low) = self.low.filter(|low| value < low.value || (value == low.value && !low.inclusive)) {
             return Some(match (low.value == 0.0, low.inclusive) {
@@ -34,7 +34,7 @@ impl Interval {
         })
     }
 
-    /// The interval in words for the reference page, empty when everything is allowed.
+    /// The interval in words for the reference page; empty if everything is allowed.
     pub fn describe(&self, show: impl Fn(f64) -> String) -> String {
         let show = |value: f64| if value == 0.0 { "0".to_string() } else { show(value) };
         let low = self.low.map(|b| format!("{} {}", if b.inclusive { "≥" } else { ">" }, show(b.value)));
@@ -50,13 +50,13 @@ pub(crate) enum Shape {
     Quantity { dimension: Option<Dimension>, interval: Interval },
     /// A whole number.
     Whole { least: i64, most: i64 },
-    /// A text; the field says what it stands for ("file", "name of a region").
+    /// A text; the field describes its meaning ("file", "name of a region").
     Text(&'static str),
     /// `true` or `false`.
     Flag,
     /// One of some words, each with its meaning.
     Words(Vec<(&'static str, &'static str)>),
-    /// A list of exactly so many equal shapes.
+    /// A list with a fixed number of values of one shape.
     Tuple(Box<Shape>, usize),
     /// A list of a time and a value.
     TimedValue(Box<Shape>),
@@ -85,7 +85,7 @@ pub(crate) struct FieldShape {
     pub example: Option<&'static str>,
 }
 
-/// One form of a tagged table: the word, its meaning, the definition of the keys that come with it.
+/// One form of a tagged table: the word, its meaning, and the keys that come with it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Variant {
     pub word: &'static str,
@@ -93,7 +93,7 @@ pub(crate) struct Variant {
     pub fields: Vec<FieldShape>,
 }
 
-/// The inside of a named table.
+/// The contents of a named table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Body {
     /// Fixed keys.
@@ -119,7 +119,7 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
-    /// Adds a definition unless it is known; `body` may add further ones behind it.
+    /// Adds a definition unless it exists; `body` may add further ones after it.
     pub fn add(&mut self, name: &'static str, doc: String, body: impl FnOnce(&mut Self) -> Body) -> Shape {
         if !self.list.iter().any(|known| known.name == name) {
             let at = self.list.len();
@@ -130,7 +130,8 @@ impl Definitions {
     }
 }
 
-/// Doc-comment lines as one paragraph.
+/// Doc-comment lines as one paragraph, with the brackets of units as the reader sees them: `\[m\]` becomes `[m]`.
 pub(crate) fn paragraph(lines: &[&str]) -> String {
-    lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    let text = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    text.replace("\\[", "[").replace("\\]", "]")
 }

@@ -1,4 +1,5 @@
-//! Tables declared once: the macros `table!`, `tagged!`, `keyed!` and `words!`, and what their expansions call.
+//! Tables declared once: the macros `table!`, `tagged!`, `keyed!` and `words!`, and the functions that their expansions
+//! call.
 
 use crate::{
     decode::{
@@ -18,9 +19,9 @@ pub(crate) trait Table: Sized {
     fn doc() -> String;
     /// The keys.
     fn fields(defs: &mut Definitions) -> Vec<FieldShape>;
-    /// Reads the keys; `tag` is a key that the caller has read already.
+    /// Reads the keys; `tag` is a key that the caller has already read.
     fn decode_fields(node: &Node, cx: &mut Context, tag: Option<&'static str>) -> Self;
-    /// The keys with their values, those with their defaults left out.
+    /// The keys with their values, without those that have their default.
     fn encode_fields(&self) -> Vec<(String, Node)>;
 
     /// The table with all defaults, and fallbacks where a key is required.
@@ -118,19 +119,19 @@ pub(crate) struct Fields<'a> {
     node: &'a Node,
     pub cx: &'a mut Context,
     is_table: bool,
-    /// Misspelt keys: what was meant, and the value. The value is checked as if the key were right.
+    /// Misspelled keys: the intended key and the value. The value is checked as if the key were right.
     misspelt: Vec<(&'a str, &'a Node)>,
 }
 
 impl<'a> Fields<'a> {
-    /// Reports what is not a table, and keys that are not `known`.
+    /// Reports a value that is not a table, and keys that are not `known`.
     pub fn open(node: &'a Node, cx: &'a mut Context, known: &[&'static str], tag: Option<&'static str>) -> Self {
         let is_table = matches!(node.value, Value::Table(_));
         if !is_table {
             cx.wrong_kind(node, "a table");
         }
         let mut misspelt = Vec::new();
-        // A key that is there already is not what was meant, unless nothing else is near.
+        // A key that is already present is not the intended one, unless nothing else is near.
         let open: Vec<&'static str> = known.iter().copied().filter(|key| node.entry(key).is_none()).collect();
         for entry in node.entries() {
             if known.contains(&entry.key.as_str()) || tag == Some(entry.key.as_str()) {
@@ -144,26 +145,26 @@ impl<'a> Fields<'a> {
             misspelt.extend(near.map(|key| (key, &entry.node)));
             let hint = match near.or_else(|| suggest::nearest(&entry.key, known.iter().copied())) {
                 Some(near) => Some(format!("did you mean `{near}`?")),
-                None => suggest::hint(&entry.key, open.iter().copied(), "keys that can stand here"),
+                None => suggest::hint(&entry.key, open.iter().copied(), "possible keys"),
             };
             cx.report(Diagnostic { hint, ..problem });
         }
         Self { node, cx, is_table, misspelt }
     }
 
-    /// Reports a key that is not there.
+    /// Reports a missing key.
     pub fn missing(&mut self, key: &str, example: Option<&str>) {
-        // What is not a table at all has been reported already.
+        // A value that is not a table at all has already been reported.
         if self.is_table && !self.cx.is_recovering {
             let problem = Diagnostic::at(self.node.span, format!("{} needs `{key}`", self.cx.table()));
             self.cx.report(match example {
-                Some(example) => problem.hint(format!("for instance `{key} = {example}`")),
+                Some(example) => problem.hint(format!("for example `{key} = {example}`")),
                 None => problem,
             });
         }
     }
 
-    /// A key that must be there.
+    /// A required key.
     pub fn required<C: Codec>(&mut self, key: &'static str, codec: &C, example: Option<&str>) -> C::Output {
         if let Some(value) = self.optional(key, codec) {
             return value;
@@ -172,14 +173,14 @@ impl<'a> Fields<'a> {
         codec.fallback()
     }
 
-    /// A key that may be absent.
+    /// An optional key.
     pub fn optional<C: Codec>(&mut self, key: &'static str, codec: &C) -> Option<C::Output> {
         let misspelt = || self.misspelt.iter().find(|known| known.0 == key).map(|known| known.1);
         let node = self.node.get(key).or_else(misspelt)?;
         Some(self.cx.within(key, |cx| codec.decode(node, cx)))
     }
 
-    /// A key with a default in the words of the scene.
+    /// A key with a default, written as in a scene.
     pub fn default<C: Codec>(&mut self, key: &'static str, codec: &C, default: &'static str) -> C::Output {
         self.optional(key, codec).unwrap_or_else(|| decode_default(codec, default))
     }
@@ -195,17 +196,17 @@ pub(crate) fn encode_unless_default<T, C: Codec<Output = T>>(
     (node != codec.encode(&decode_default(codec, default))).then_some(node)
 }
 
-/// The value of a key that must be there.
+/// The value of a required key.
 pub(crate) fn encode_required<T, C: Codec<Output = T>>(codec: &C, value: &T) -> Option<Node> {
     Some(codec.encode(value))
 }
 
-/// The value of a key that may be absent.
+/// The value of an optional key.
 pub(crate) fn encode_optional<T, C: Codec<Output = T>>(codec: &C, value: &Option<T>) -> Option<Node> {
     value.as_ref().map(|value| codec.encode(value))
 }
 
-/// Decodes a default that we wrote; [`describe`] makes sure that it has no mistake.
+/// Decodes a default of a declaration; [`describe`] checks that it is valid.
 fn decode_default<C: Codec>(codec: &C, text: &str) -> C::Output {
     match tree::parse_value(text, 0, &mut Vec::new()) {
         Some(node) => codec.decode(&node, &mut Context::default()),
@@ -213,7 +214,7 @@ fn decode_default<C: Codec>(codec: &C, text: &str) -> C::Output {
     }
 }
 
-/// Finds the word at `tag`, reporting what is wrong with it.
+/// Finds the word at `tag` and reports errors in it.
 pub(crate) fn read_tag<'n>(
     node: &'n Node,
     cx: &mut Context,
@@ -245,7 +246,7 @@ pub(crate) fn read_tag<'n>(
             .label(format!("got {}", tagged.describe()));
     cx.report(match suggest::nearest(text, words.iter().copied()) {
         Some(near) => problem.hint(format!("did you mean {near:?}?")),
-        // The name of a file, where one says what to do with it.
+        // A file name, where a word is expected.
         None if tag == "from" && text.contains('.') => problem.hint(format!(
             "to fill a surface write `from = \"fill\", surface = {text:?}`; for a mesh of cells `from = \"file\", file = {text:?}`"
         )),
@@ -254,7 +255,7 @@ pub(crate) fn read_tag<'n>(
     None
 }
 
-/// Finds the single key of a table with exactly one, reporting what is wrong with it.
+/// Finds the single key of a table that must have exactly one, and reports errors.
 pub(crate) fn read_single_key<'n>(
     node: &'n Node,
     cx: &mut Context,
@@ -266,7 +267,7 @@ pub(crate) fn read_single_key<'n>(
     };
     for entry in entries.iter().filter(|entry| !keys.contains(&entry.key.as_str())) {
         let problem = Diagnostic::at(entry.key_span, format!("unknown key `{}` in {}", entry.key, cx.table()));
-        cx.report(match suggest::hint(&entry.key, keys.iter().copied(), "keys that can stand here") {
+        cx.report(match suggest::hint(&entry.key, keys.iter().copied(), "possible keys") {
             Some(hint) => problem.hint(hint),
             None => problem,
         });
@@ -290,7 +291,8 @@ pub(crate) fn read_single_key<'n>(
     }
 }
 
-/// Describes a key, its default and its example. The output type `T` lets a declaration leave the type of its codec to inference.
+/// Describes a key, its default and its example. The output type `T` lets a declaration leave the type of its codec to
+/// inference.
 pub(crate) fn describe<T, C: Codec<Output = T>>(
     key: &'static str,
     doc: &[&str],
@@ -355,7 +357,8 @@ macro_rules! words {
     };
 }
 
-/// Declares a table with fixed keys: `name (as "key")?: type = codec, required | optional | default(toml) (, example(toml))?;`
+/// Declares a table with fixed keys: `name (as "key")?: type = codec, required | optional | default(toml) (,
+/// example(toml))?;`
 macro_rules! table {
     (
         $(#[doc = $doc:literal])*
@@ -425,7 +428,7 @@ macro_rules! table {
             }
         }
 
-        /// Defaults of the scene file; a key that it requires has a value that stands for nothing.
+        /// Defaults of the scene file; required keys get a placeholder.
         impl Default for $Name {
             fn default() -> Self {
                 <Self as $crate::decode::table::Table>::empty()

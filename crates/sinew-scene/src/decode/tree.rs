@@ -1,8 +1,7 @@
-//! The text as a tree of values that know where they stand.
+//! The text as a tree of values with their positions.
 //!
-//! Parsing is the `toml` crate's; here its tree is made owned, ordered as in the text, and safe: the nesting is bounded before the
-//! parser sees the text, because trees built from dotted keys would otherwise be dropped by a recursion as deep as the file
-//! likes.
+//! The `toml` crate parses. Here its tree becomes owned, ordered as in the text, and safe: the nesting is bounded
+//! before the parser sees the text, because dropping a tree of dotted keys recurses as deep as the keys are nested.
 
 use toml::de::{DeTable, DeValue};
 
@@ -11,13 +10,14 @@ use crate::{
     value::Quantity,
 };
 
-/// Deepest nesting of tables and lists. Scenes need seven; the bound keeps recursion far from the end of a stack.
+/// Maximum nesting of tables and lists. Scenes need seven; the bound keeps recursion far from the end of the stack.
 pub(crate) const MAX_DEPTH: usize = 48;
 
-/// Texts longer than this stop at their first syntax error: nobody wrote them by hand, and a wrong file could have one in every byte.
+/// Texts longer than this stop at their first syntax error: they are not written by hand, and a wrong file could have
+/// an error in every byte.
 const LARGE_TEXT: usize = 256 << 10;
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub span: Span,
@@ -45,18 +45,18 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// A value that stands nowhere.
+    /// A value without a position.
     pub fn new(value: Value) -> Self {
         Self { span: Span::default(), value }
     }
 
-    /// A table that stands nowhere.
+    /// A table without a position.
     pub fn table(entries: impl IntoIterator<Item = (String, Node)>) -> Self {
         let entry = |(key, node)| Entry { key, key_span: Span::default(), node };
         Self::new(Value::Table(entries.into_iter().map(entry).collect()))
     }
 
-    /// A table without entries, at a place.
+    /// An empty table at a position.
     pub fn empty_table(span: Span) -> Self {
         Self { span, value: Value::Table(Vec::new()) }
     }
@@ -71,7 +71,7 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    /// The same, to be changed.
+    /// The mutable entry of a key, if this is a table that has it.
     pub fn entry_mut(&mut self, key: &str) -> Option<&mut Entry> {
         match &mut self.value {
             Value::Table(entries) => entries.iter_mut().find(|entry| entry.key == key),
@@ -120,7 +120,7 @@ impl Node {
 }
 
 impl Node {
-    /// Moves every span by `offset` bytes: for values cut out of a longer text.
+    /// Moves every span by `offset` bytes, for values cut out of a longer text.
     pub fn shift(&mut self, offset: usize) {
         let move_span = |span: &mut Span| (span.start, span.end) = (span.start + offset, span.end + offset);
         move_span(&mut self.span);
@@ -134,7 +134,7 @@ impl Node {
         }
     }
 
-    /// The value as a TOML document: tables and lists of tables under headers of their own, everything else on one line each.
+    /// The value as a TOML document: tables and lists of tables get headers, everything else one line each.
     pub fn to_document(&self) -> String {
         let is_table = |node: &Node| matches!(node.value, Value::Table(_));
         let is_section =
@@ -177,7 +177,7 @@ impl Node {
     }
 }
 
-/// A key, in quotes where TOML wants them.
+/// A key, in quotes if TOML requires them.
 fn bare(key: &str) -> String {
     let is_bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
     if is_bare { key.into() } else { quoted(key) }
@@ -197,7 +197,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Parses a document. With problems the tree holds what could be read.
+/// Parses a document. If there are problems, the tree holds the readable part.
 pub(crate) fn parse_document(text: &str, source: usize, problems: &mut Vec<Diagnostic>) -> Node {
     let root = Span { source, start: 0, end: 0 };
     if let Some(problem) = find_deep_nesting(text, source) {
@@ -241,7 +241,7 @@ fn syntax_problem(error: &toml::de::Error, text: &str, source: usize) -> Diagnos
     let span = span_of(error.span().unwrap_or(0..0), source);
     let problem = Diagnostic::at(span, format!("not valid TOML: {}", error.message()));
     match text.get(span.start..span.end).map(str::trim) {
-        // `young = 30 kPa`: the most likely mistake of all.
+        // `young = 30 kPa` is the most likely mistake.
         Some(value) if value.contains(char::is_alphabetic) && Quantity::parse(value).is_ok() => {
             problem.hint(format!("a value with a unit needs quotes: \"{value}\""))
         }
@@ -258,7 +258,7 @@ fn own_table(table: &DeTable<'_>, source: usize, problems: &mut Vec<Diagnostic>)
             node: own_value(value.get_ref(), span_of(value.span(), source), source, problems),
         })
         .collect();
-    // The parser sorts keys by name; people read diagnostics and maps in the order they wrote.
+    // The parser sorts keys by name; people read diagnostics and maps in the order of the text.
     entries.sort_by_key(|entry| entry.key_span.start);
     Value::Table(entries)
 }
@@ -269,7 +269,7 @@ fn own_value(value: &DeValue<'_>, span: Span, source: usize, problems: &mut Vec<
         problems.push(
             Diagnostic::at(span, "this number is too large")
                 .label(format!("{shown} does not fit into 64 bits"))
-                .hint("large quantities are written with a unit or an exponent, for instance \"3 GPa\" or 3e9"),
+                .hint("write large quantities with a unit or an exponent, for example \"3 GPa\" or 3e9"),
         );
     };
     let value = match value {
@@ -302,10 +302,10 @@ fn own_value(value: &DeValue<'_>, span: Span, source: usize, problems: &mut Vec<
     Node { span, value }
 }
 
-/// Finds the first place nested deeper than [`MAX_DEPTH`], counting brackets, dotted keys and table headers.
+/// Finds the first position nested deeper than [`MAX_DEPTH`], counting brackets, dotted keys and table headers.
 ///
-/// A scanner of its own, because the parser bounds only brackets: `a.a.a. … = 1` costs it one level per dot. It follows
-/// strings and comments and is allowed to overestimate malformed text.
+/// This needs a scanner because the parser bounds only brackets: `a.a.a. … = 1` costs it one level per dot. The scanner
+/// follows strings and comments and may overestimate malformed text.
 fn find_deep_nesting(text: &str, source: usize) -> Option<Diagnostic> {
     let bytes = text.as_bytes();
     let mut open: Vec<usize> = Vec::new(); // depth in front of each open bracket
@@ -360,7 +360,7 @@ fn too_deep(source: usize, start: usize, end: usize) -> Diagnostic {
         .label(format!("deeper than {MAX_DEPTH} levels"))
 }
 
-/// One past the closing quote of the string that opens at `at`; the end of line for a string that never closes.
+/// One past the closing quote of the string that opens at `at`; the end of the line if it never closes.
 fn end_of_string(bytes: &[u8], at: usize, quote: u8) -> usize {
     let multiline = bytes[at..].starts_with(&[quote; 3]);
     let mut i = at + if multiline { 3 } else { 1 };

@@ -1,4 +1,4 @@
-//! The faces one sees of a mesh, whatever kinds its cells are of.
+//! The visible faces of a mesh with cells of any kind.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const PYRAMID: &[&[usize]] = &[&[0, 3, 2, 1], &[0, 1, 4], &[1, 2, 4], &[2, 3, 4]
 const WEDGE: &[&[usize]] = &[&[0, 2, 1], &[3, 4, 5], &[0, 1, 4, 3], &[1, 2, 5, 4], &[2, 0, 3, 5]];
 const HEX: &[&[usize]] = &[&[0, 4, 7, 3], &[1, 2, 6, 5], &[0, 1, 5, 4], &[3, 7, 6, 2], &[0, 3, 2, 1], &[4, 5, 6, 7]];
 
-/// Corners of the faces of a volume cell; middles of edges and faces are left out.
+/// Corners of the faces of a volume cell, without midpoints of edges and faces.
 fn faces_of(shape: CellShape) -> &'static [&'static [usize]] {
     match shape {
         CellShape::Tet4 | CellShape::Tet10 => TET,
@@ -26,7 +26,7 @@ fn faces_of(shape: CellShape) -> &'static [&'static [usize]] {
     }
 }
 
-/// Number of nodes of a cell that are corners; they come first.
+/// Number of corner nodes of a cell; they come first.
 pub(crate) fn corner_count(shape: CellShape, nodes: usize) -> usize {
     match shape {
         CellShape::Vertex => 1,
@@ -40,12 +40,12 @@ pub(crate) fn corner_count(shape: CellShape, nodes: usize) -> usize {
     }
 }
 
-/// A face that only one volume cell has.
+/// A face that belongs to only one volume cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OuterFace {
-    /// Corners, counter-clockwise from outside; [`NONE`] at the end of a triangle.
+    /// Corners, counterclockwise when seen from outside; [`NONE`] at the end of a triangle.
     nodes: [u32; 4],
-    /// The cell, as the file numbers it.
+    /// Index of the cell in the file.
     cell: u32,
 }
 
@@ -91,7 +91,7 @@ fn outer_faces(data: &MeshData) -> Vec<OuterFace> {
     found
 }
 
-/// Corners of a face, counter-clockwise from outside even where the cell is wound the other way.
+/// Corners of a face, counterclockwise when seen from outside even where the cell is inverted.
 fn turned_outwards(data: &MeshData, shape: CellShape, nodes: &[u32], local: u8) -> [u32; 4] {
     let face = faces_of(shape)[usize::from(local)];
     let mut corners = [NONE; 4];
@@ -108,19 +108,19 @@ fn turned_outwards(data: &MeshData, shape: CellShape, nodes: &[u32], local: u8) 
     corners
 }
 
-/// What one sees of a mesh: the outer faces of its volume cells, or its faces where it has no volume.
+/// The visible part of a mesh: the outer faces of its volume cells, or its faces if it has no volume.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Skin {
-    /// Triangles between points of the file, counter-clockwise from outside.
+    /// Triangles between points of the file, counterclockwise when seen from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// For each triangle its cell, as the file numbers it.
+    /// For each triangle the index of its cell in the file.
     pub cells: Vec<u32>,
     /// Edges of the faces, each once, smaller point first.
     pub edges: Vec<[u32; 2]>,
 }
 
 impl Skin {
-    /// The skin of a mesh; empty when it has no faces at all.
+    /// The skin of a mesh; empty if it has no faces.
     pub fn of(data: &MeshData) -> Skin {
         let mut skin = Skin::default();
         if has_volume(data) {
@@ -181,7 +181,7 @@ pub fn has_volume(data: &MeshData) -> bool {
     data.groups.iter().any(|group| group.shape.dimension() == 3 && !group.is_empty())
 }
 
-/// Bounds of the points that cells use; of all points where there are no cells.
+/// Bounds of the points that cells use; of all points if there are no cells.
 pub fn used_bounds(data: &MeshData) -> Aabb {
     let used = data.groups.iter().flat_map(|group| &group.nodes).map(|&node| &data.points[node as usize]);
     let bounds = Aabb::from_points(used);
@@ -226,7 +226,7 @@ pub fn boundary(data: &MeshData) -> MeshData {
     surface
 }
 
-/// The mesh without cells of some kinds; points stay, fields and sets follow.
+/// The mesh without cells of some kinds. Points stay; fields and sets are adapted.
 pub fn without(data: &MeshData, skip: &std::collections::BTreeSet<CellShape>) -> MeshData {
     let mut kept = MeshData {
         points: data.points.clone(),
@@ -257,7 +257,7 @@ fn rows(field: &Field, entries: &[u32]) -> Field {
     Field { name: field.name.clone(), components: field.components, values: values.collect() }
 }
 
-/// Sets of cells after the cells were replaced by others, each of which knows the cell it comes from.
+/// Sets of cells after the cells were replaced; `origins` maps each new cell to its source.
 fn sets_of(sets: &BTreeMap<String, Vec<u32>>, origins: &[u32], count: usize) -> BTreeMap<String, Vec<u32>> {
     let mut found = BTreeMap::new();
     for (name, cells) in sets {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
     use sinew_io::LABEL;
 
-    /// Two unit cubes side by side, the second of two wedges; a set and a label on it.
+    /// Two unit cubes side by side; the second consists of two wedges and has a set and a label.
     fn blocks() -> MeshData {
         let mut data = MeshData::default();
         for x in 0..3 {
@@ -304,10 +304,10 @@ mod tests {
         sums
     }
 
-    /// The surface of the 2 × 1 × 1 block is 10 and encloses 2. The face between the cubes shows from both sides, because it
-    /// is one quad on one side and two triangles on the other.
+    /// The surface of the 2 × 1 × 1 block is 10 and encloses 2. The face between the cubes is visible from both sides,
+    /// because it is one quad on one side and two triangles on the other.
     #[test]
-    fn skin_of_mixed_cells_is_closed_and_points_outwards() {
+    fn skin_of_mixed_cells_is_closed_and_points_outward() {
         let data = blocks();
         let skin = Skin::of(&data);
         let (area, volume) = area_and_volume(&data, &skin.triangles);

@@ -1,7 +1,7 @@
-//! Everything that is wrong with a mesh, at once.
+//! Diagnosis of a mesh: all its problems at once.
 //!
-//! Reading a mesh for a simulation ends at its first mistake. Who has to mend a mesh wants to know all of them, where they
-//! are, and which of them matter: [`diagnose`] tells. Cells and points are numbered as in the file, from 0.
+//! Reading a mesh for a simulation ends at the first mistake. To repair a mesh, one needs all of them, with their
+//! positions and their severity: [`diagnose`] lists them. Cells and points are numbered as in the file, from 0.
 
 mod faces;
 mod shape;
@@ -18,52 +18,52 @@ pub use faces::edges_of;
 pub use faces::{Skin, boundary, has_volume, used_bounds, without};
 pub use shape::{CellShapeQuality, cell_quality, spread, triangle_angles};
 
-/// How much a problem matters.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The mesh cannot be simulated or filled.
     Fatal,
-    /// The mesh can be simulated, but may behave badly or differ from what was meant.
+    /// The mesh can be simulated, but may behave badly or differ from the intention.
     Suspect,
-    /// Set right by the program when the mesh is read.
+    /// Repaired automatically when the mesh is read.
     Mended,
 }
 
 /// Where a problem is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
-    /// What it is, such as `cell 12` or `points 3 and 8`.
+    /// Its name, such as `cell 12` or `points 3 and 8`.
     pub name: String,
-    /// Its place, in the unit of the file.
+    /// Its position, in the unit of the file.
     pub at: Vec3,
-    /// How bad it is, such as `smallest angle 0.4°`; may be empty.
+    /// A measure of the problem, such as `smallest angle 0.4°`; may be empty.
     pub detail: String,
 }
 
-/// One kind of mistake in a mesh.
+/// One kind of problem of a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// A word for programs, such as `degenerate_cells`.
+    /// An identifier for programs, such as `degenerate_cells`.
     pub key: &'static str,
-    /// What it is, in words, before its number: `cells without volume`.
+    /// A description that follows the count: `cells without volume`.
     pub what: String,
-    /// How much it matters.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// How often it occurs; 0 for what is not counted.
+    /// Number of occurrences; 0 for problems that are not counted.
     pub count: usize,
     /// Whether there may be more than `count`.
     pub is_at_least: bool,
-    /// The worst places, worst first; at most [`WORST`].
+    /// The worst spots, worst first; at most [`WORST`].
     pub spots: Vec<Spot>,
-    /// All cells concerned.
+    /// All cells with this problem.
     pub cells: Vec<u32>,
-    /// Edges concerned, for pictures.
+    /// Edges to show in pictures.
     pub edges: Vec<[Vec3; 2]>,
-    /// What to do.
+    /// How to solve the problem.
     pub hint: &'static str,
 }
 
-/// Places that are told of one problem.
+/// Maximum number of spots listed per problem.
 pub const WORST: usize = 5;
 
 impl Problem {
@@ -89,27 +89,27 @@ pub enum Purpose {
     Nothing,
 }
 
-/// What was found in a mesh.
+/// Result of [`diagnose`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// What the mesh is for.
+    /// Possible use of the mesh.
     pub purpose: Purpose,
-    /// What is wrong with it, worst first.
+    /// The problems, worst first.
     pub problems: Vec<Problem>,
 }
 
 impl Diagnosis {
-    /// Whether nothing keeps the mesh from its purpose.
+    /// Whether the mesh can be used for its purpose.
     pub fn is_usable(&self) -> bool {
         self.problems.iter().all(|problem| problem.severity != Severity::Fatal)
     }
 }
 
-/// Looks for everything that is wrong with a mesh.
+/// Finds all problems of a mesh.
 pub fn diagnose(data: &MeshData) -> Diagnosis {
     let mut problems = Vec::new();
     if let Some(problem) = far_points(data) {
-        // Lengths, areas and volumes of the rest would overflow and say nothing.
+        // Lengths, areas and volumes of the rest would overflow.
         let purpose = if has_volume(data) { Purpose::Simulate } else { Purpose::Fill };
         return Diagnosis { purpose, problems: vec![problem] };
     }
@@ -132,7 +132,7 @@ pub fn diagnose(data: &MeshData) -> Diagnosis {
     Diagnosis { purpose, problems }
 }
 
-/// Points so far away that nothing about them can be computed.
+/// Points so far away that computations with them would overflow.
 pub fn far_points(data: &MeshData) -> Option<Problem> {
     let is_far = |p: &&Vec3| !(p.abs().max_component() <= MAX_COORDINATE);
     let first = data.points.iter().position(|p| is_far(&p))?;
@@ -143,22 +143,22 @@ pub fn far_points(data: &MeshData) -> Option<Problem> {
     Some(problem.hint("check the unit of length"))
 }
 
-/// A body of flesh is between a millimeter and ten meters; other sizes are usually another unit.
+/// A body of flesh measures between a millimeter and ten meters; other sizes usually mean another unit.
 fn check_size(data: &MeshData, problems: &mut Vec<Problem>) {
     let largest = used_bounds(data).size().max_component();
     if largest > 10.0 && largest.is_finite() {
-        let what = format!("size of {} m: probably another unit than metres", short(largest));
+        let what = format!("size of {} m: probably not in meters", short(largest));
         problems.push(
             Problem::new("size", Severity::Suspect, 0, what)
-                .hint("`scale = 0.001` in the scene takes it as millimetres"),
+                .hint("`scale = 0.001` in the scene reads it as millimeters"),
         );
     } else if largest < 1e-3 && largest > 0.0 {
-        let what = format!("size of {} m: probably another unit than metres", short(largest));
+        let what = format!("size of {} m: probably not in meters", short(largest));
         problems.push(Problem::new("size", Severity::Suspect, 0, what).hint("set `scale` in the scene"));
     }
 }
 
-/// Cells of kinds that cannot be used.
+/// Cells of unsupported kinds.
 fn foreign_cells(
     foreign: BTreeMap<CellShape, Vec<u32>>,
     data: &MeshData,
@@ -170,7 +170,7 @@ fn foreign_cells(
             "foreign_cells",
             Severity::Fatal,
             cells.len(),
-            format!("cells of the kind \"{}\", which are not used here", shape.name()),
+            format!("cells of the kind \"{}\", which cannot be used here", shape.name()),
         );
         problem.spots = cells.iter().take(1).map(|&cell| spot(data, cell, String::new())).collect();
         problem.cells = cells;
@@ -183,7 +183,7 @@ fn short(value: f64) -> String {
     crate::format_number(format!("{value:.3e}").parse().unwrap_or(value))
 }
 
-/// A cell and the middle of its corners.
+/// A cell and the mean of its corners.
 fn spot(data: &MeshData, cell: u32, detail: String) -> Spot {
     let mut left = cell as usize;
     let mut at = Vec3::zero();
@@ -198,7 +198,7 @@ fn spot(data: &MeshData, cell: u32, detail: String) -> Spot {
     Spot { name: format!("cell {cell}"), at, detail }
 }
 
-/// Points at exactly the place of another one: how many, and the first.
+/// Points at exactly the position of another: their number, and the first one.
 fn coincident(data: &MeshData, is_used: &[bool]) -> (usize, Option<[u32; 2]>) {
     let key = |node: u32| data.points[node as usize].map(|c| c + 0.0).to_array();
     let compare = |a: &u32, b: &u32| {
@@ -216,9 +216,9 @@ fn coincident(data: &MeshData, is_used: &[bool]) -> (usize, Option<[u32; 2]>) {
     found
 }
 
-/// Parts that share no point, as lists of cells, largest first. Cells are given with their points.
+/// Connected parts as lists of cells, largest first. Cells are given with their points.
 fn parts<'a>(point_count: usize, cells: impl Iterator<Item = (u32, &'a [u32])> + Clone) -> Vec<Vec<u32>> {
-    // Union by index with path halving: shallow enough in practice, and the same result every time.
+    // Union by index with path halving: shallow enough in practice, and deterministic.
     let mut parent: Vec<u32> = (0..point_count as u32).collect();
     fn root(parent: &mut [u32], mut node: u32) -> u32 {
         while parent[node as usize] != node {
@@ -253,7 +253,7 @@ fn several_parts(parts: &[Vec<u32>], data: &MeshData, problems: &mut Vec<Problem
         "parts",
         Severity::Suspect,
         parts.len(),
-        "separate parts: they share no point and do not hold together",
+        "separate parts: they share no point and are not connected",
     );
     let first =
         |cells: &Vec<u32>| cells.first().map(|&cell| spot(data, cell, format!("a part of {} cells", cells.len())));
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(diagnose(&ball), Diagnosis { purpose: Purpose::Fill, problems: Vec::new() });
     }
 
-    /// Each mistake alone: it is named, and a fatal one is one that the reader of volumes refuses too.
+    /// Each problem alone: [`diagnose`] reports it, and a fatal one is also an error of the volume reader.
     #[test]
     fn each_mistake_is_named_and_agrees_with_the_reader() {
         type Change = fn(&mut MeshData);
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// A node pushed through the opposite face turns a cell inside out; the reader would only say that two cells overlap.
+    /// A node pushed through the opposite face inverts a cell; the reader would only report that two cells overlap.
     #[test]
     fn a_cell_turned_inside_out_is_told_from_one_wound_the_other_way() {
         let mut data = block();
@@ -332,7 +332,7 @@ mod tests {
         assert!(!diagnose(&data).is_usable());
     }
 
-    /// A coordinate of 1e308 is finite, but no length that is made of it is.
+    /// A coordinate of 1e308 is finite, but lengths computed from it are not.
     #[test]
     fn points_beyond_any_body_are_all_that_is_told() {
         for mut data in [block(), MeshData::from(&icosphere(0.1, 4).unwrap())] {

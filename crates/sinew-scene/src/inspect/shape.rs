@@ -1,4 +1,4 @@
-//! How well one cell is shaped.
+//! Shape quality of one cell.
 
 use sinew_geometry::CellKind;
 use sinew_math::Vec3;
@@ -6,17 +6,17 @@ use sinew_math::Vec3;
 /// Shape of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellShapeQuality {
-    /// Smallest angle between two faces [rad]; 70.5° in the regular tetrahedron, 90° in the cube.
+    /// Smallest angle between two faces \[rad\]; 70.5° in the regular tetrahedron, 90° in the cube.
     pub min_angle: f64,
-    /// Largest angle between two faces [rad].
+    /// Largest angle between two faces \[rad\].
     pub max_angle: f64,
-    /// One is perfect: R / 3r of the spheres of a tetrahedron, the inverse of the smallest scaled corner Jacobian of a
-    /// hexahedron.
+    /// Aspect ratio, 1 for the ideal shape: R / 3r of the circumsphere and insphere of a tetrahedron, the inverse of
+    /// the smallest scaled corner Jacobian of a hexahedron.
     pub aspect: f64,
 }
 
 impl CellShapeQuality {
-    /// Distance of the worst angle from 0° or 180° [rad]: the smaller, the worse.
+    /// Distance of the worst angle from 0° or 180° \[rad\]; smaller is worse.
     pub fn margin(&self) -> f64 {
         self.min_angle.min(std::f64::consts::PI - self.max_angle)
     }
@@ -26,7 +26,7 @@ impl CellShapeQuality {
 const HEX_CORNERS: [[usize; 4]; 8] =
     [[0, 1, 3, 4], [1, 2, 0, 5], [2, 3, 1, 6], [3, 0, 2, 7], [4, 7, 5, 0], [5, 4, 6, 1], [6, 5, 7, 2], [7, 6, 4, 3]];
 
-/// Smallest and largest Jacobian of the corners of a hexahedron [m³]: of one sign where it is not folded.
+/// Smallest and largest corner Jacobian of a hexahedron \[m³\]; both have the same sign unless it is folded.
 pub(crate) fn hex_jacobians(x: &[Vec3]) -> [f64; 2] {
     HEX_CORNERS.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &[o, a, b, c]| {
         let jacobian = (x[a] - x[o]).dot((x[b] - x[o]).cross(x[c] - x[o]));
@@ -34,7 +34,7 @@ pub(crate) fn hex_jacobians(x: &[Vec3]) -> [f64; 2] {
     })
 }
 
-/// Longest edge of a cell [m].
+/// Longest edge of a cell \[m\].
 pub(crate) fn longest_edge(kind: CellKind, x: &[Vec3]) -> f64 {
     kind.edges().iter().map(|[a, b]| x[*a].distance(x[*b])).fold(0.0, f64::max)
 }
@@ -45,7 +45,7 @@ fn dihedral(e: Vec3, a: Vec3, b: Vec3) -> f64 {
     m.cross(n).norm().atan2(m.dot(n))
 }
 
-/// Shape of the cell with these corners, rightly wound.
+/// Shape quality of the cell with these corners in positive orientation.
 pub fn cell_quality(kind: CellKind, x: &[Vec3]) -> CellShapeQuality {
     let mut quality = CellShapeQuality { min_angle: f64::INFINITY, max_angle: 0.0, aspect: 1.0 };
     let mut include = |angle: f64| {
@@ -56,7 +56,7 @@ pub fn cell_quality(kind: CellKind, x: &[Vec3]) -> CellShapeQuality {
         CellKind::Tet4 | CellKind::Tet10 => {
             for [a, b] in kind.edges() {
                 let c = (0..4).find(|i| i != a && i != b).unwrap_or(0);
-                // Local numbers sum to 6.
+                // Local indices sum to 6.
                 include(dihedral(x[*b] - x[*a], x[c] - x[*a], x[6 - a - b - c] - x[*a]));
             }
             let (u, v, w) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
@@ -82,7 +82,7 @@ pub fn cell_quality(kind: CellKind, x: &[Vec3]) -> CellShapeQuality {
     quality
 }
 
-/// Smallest and largest angle of a triangle [rad].
+/// Smallest and largest angle of a triangle \[rad\].
 pub fn triangle_angles([a, b, c]: [Vec3; 3]) -> [f64; 2] {
     let angle = |at: Vec3, p: Vec3, q: Vec3| (p - at).cross(q - at).norm().atan2((p - at).dot(q - at));
     let angles = [angle(a, b, c), angle(b, c, a), angle(c, a, b)];
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
 
-    /// The extremes over the cells of a mesh are those that the mesh itself tells.
+    /// The extremes over the cells of a mesh equal those that the mesh reports.
     #[test]
     fn extremes_agree_with_the_quality_of_the_mesh() {
         let size = Vec3::new(0.4, 0.2, 0.3);

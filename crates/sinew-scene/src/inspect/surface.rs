@@ -1,4 +1,4 @@
-//! What is wrong with a surface that is to be filled.
+//! Problems of a surface that is to be filled.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use sinew_math::Vec3;
 use super::shape::triangle_angles;
 use super::{Problem, Severity, Spot, WORST, coincident, foreign_cells, parts, several_parts, short, spot};
 
-/// Self-intersections that are counted: one is enough to refuse, some more help to find the place.
+/// Maximum number of self-intersections that are counted: one is an error, more help to find the region.
 const COUNTED: usize = 1000;
 
-/// Adds everything that is wrong with the faces of a mesh.
+/// Adds all problems of the faces of a mesh.
 pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     let mut foreign: BTreeMap<CellShape, Vec<u32>> = BTreeMap::new();
     let mut triangles: Vec<[u32; 3]> = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
             "unused_points",
             Severity::Mended,
             unused,
-            "points that no face uses; they do not matter",
+            "points that no face uses; they have no effect",
         ));
     }
     let Ok(surface) = TriMesh::new(data.points.clone(), triangles) else { return };
@@ -64,7 +64,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     let Ok((welded, count)) = surface.welded() else { return };
     if count > 0 {
         let (_, first) = coincident(data, &is_used);
-        let what = "points at the place of another; they are taken as one";
+        let what = "points at the position of another; they are merged";
         let mut problem = Problem::new("coincident_points", Severity::Mended, count, what);
         let place = |[a, b]: [u32; 2]| Spot {
             name: format!("points {a} and {b}"),
@@ -83,12 +83,12 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
             "inside_out",
             Severity::Mended,
             0,
-            "surface whose faces all point inwards; it is filled all the same",
+            "surface whose faces all point inward; it is filled nevertheless",
         ));
     }
     let numbered = welded.triangles().iter().enumerate().map(|(i, triangle)| (i as u32, triangle.as_slice()));
     let found = parts(welded.vertex_count(), numbered);
-    // Welding may drop triangles, so that numbers of the parts are those of the file only where it did not.
+    // Welding may remove triangles; indices match those of the file only if it removed none.
     if welded.triangle_count() == owners.len() {
         let named: Vec<Vec<u32>> =
             found.into_iter().map(|part| part.into_iter().map(|t| owners[t as usize]).collect()).collect();
@@ -137,13 +137,13 @@ fn check_edges(welded: &TriMesh, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Triangles that cut each other.
+/// Triangles that intersect.
 pub(super) fn check_crossings(surface: &TriMesh, severity: Severity, limit: usize, problems: &mut Vec<Problem>) {
     let pairs = surface.self_intersections(limit);
     if pairs.is_empty() {
         return;
     }
-    let what = "pairs of faces that cut each other";
+    let what = "pairs of faces that intersect";
     let mut problem = Problem::new("self_intersections", severity, pairs.len(), what);
     problem.is_at_least = pairs.len() >= limit;
     let middle = |triangle: u32| surface.corners(triangle as usize).into_iter().sum::<Vec3>() / 3.0;
@@ -162,7 +162,7 @@ pub(super) fn check_crossings(surface: &TriMesh, severity: Severity, limit: usiz
 
 /// Triangles without area, and duplicates.
 fn check_shapes(data: &MeshData, surface: &TriMesh, owners: &[u32], problems: &mut Vec<Problem>) {
-    // Below this part of the square of its longest edge a triangle is a line.
+    // Below this fraction of the square of its longest edge a triangle is a line.
     const FLAT: f64 = 1e-10;
     let mut flat: Vec<(u32, f64)> = Vec::new();
     for (triangle, &owner) in owners.iter().enumerate() {
@@ -198,7 +198,7 @@ fn check_shapes(data: &MeshData, surface: &TriMesh, owners: &[u32], problems: &m
             Problem::new("duplicate_faces", Severity::Suspect, copies.len(), "faces with the same points as another");
         problem.cells = copies.iter().map(|(cell, _)| *cell).collect();
         problem.spots =
-            copies.iter().take(WORST).map(|&(cell, other)| spot(data, cell, format!("as cell {other}"))).collect();
+            copies.iter().take(WORST).map(|&(cell, other)| spot(data, cell, format!("same as cell {other}"))).collect();
         problems.push(problem.hint("remove them"));
     }
 }

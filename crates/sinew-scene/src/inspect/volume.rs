@@ -1,4 +1,4 @@
-//! What is wrong with the tetrahedra and hexahedra of a mesh.
+//! Problems of the tetrahedra and hexahedra of a mesh.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use sinew_math::Vec3;
 use super::shape::{cell_quality, hex_jacobians, longest_edge};
 use super::{Problem, Severity, Spot, WORST, coincident, foreign_cells, parts, several_parts, spot};
 
-/// As in the check of meshes: below this part of the cube of its longest edge a cell has no volume.
+/// Below this fraction of the cube of its longest edge a cell has no volume; the same value as in the mesh reader.
 const DEGENERATE_FRACTION: f64 = 1e-12;
 
-/// Angles between faces beyond which cells behave badly [rad]: 5° from flat.
+/// Angles between faces beyond which cells behave badly \[rad\]: 5° from flat.
 const WORST_ANGLE: f64 = 5.0 * std::f64::consts::PI / 180.0;
 
 /// Aspect beyond which cells behave badly.
 const WORST_ASPECT: f64 = 20.0;
 
-/// Self-intersections of the boundary that are counted.
+/// Maximum number of self-intersections of the boundary that are counted.
 const COUNTED: usize = 1000;
 
-/// A cell that can be simulated as far as it alone tells.
+/// A cell without problems of its own.
 struct Cell {
     number: u32,
     kind: CellKind,
-    /// Nodes, turned so that the volume is positive.
+    /// Nodes, reordered so that the volume is positive.
     nodes: [u32; MAX_CELL_NODES],
     was_turned: bool,
 }
@@ -44,7 +44,7 @@ impl Cell {
     }
 }
 
-/// Adds everything that is wrong with the volume of a mesh.
+/// Adds all problems of the volume of a mesh.
 pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     let (cells, is_used) = single_cells(data, problems);
     let cells = unique_cells(data, cells, problems);
@@ -65,14 +65,14 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
             "coincident_points",
             Severity::Suspect,
             count,
-            "points at the place of another: cells are not connected there",
+            "points at the position of another: cells are not connected there",
         );
         problem.spots.push(Spot {
             name: format!("points {a} and {b}"),
             at: data.points[a as usize],
             detail: String::new(),
         });
-        problems.push(problem.hint("merge equal points in the program that made the mesh, unless a slit is meant"));
+        problems.push(problem.hint("merge equal points in the program that made the mesh, unless a slit is intended"));
     }
     several_parts(&parts(data.points.len(), cells.iter().map(|cell| (cell.number, cell.nodes()))), data, problems);
     if problems.iter().all(|problem| problem.severity != Severity::Fatal) {
@@ -80,7 +80,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Looks at each cell alone; returns those that are sound, and which points volume cells use.
+/// Checks each cell alone; returns the valid ones, and for each point whether a volume cell uses it.
 fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec<bool>) {
     let mut is_used = vec![false; data.points.len()];
     let is_simulated = |shape| matches!(shape, CellShape::Tet4 | CellShape::Tet10 | CellShape::Hex8);
@@ -96,7 +96,7 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
             CellShape::Tet4 => CellKind::Tet4,
             CellShape::Tet10 => CellKind::Tet10,
             CellShape::Hex8 => CellKind::Hex8,
-            // Points, lines and faces on the volume mark it.
+            // Points, lines and faces on the volume are markers.
             _ if shape.dimension() < 3 && nodes.iter().all(|&node| is_used[node as usize]) => continue,
             _ => {
                 foreign.entry(shape).or_default().push(number);
@@ -160,16 +160,16 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
         "folded_cells",
         Severity::Fatal,
         folded.len(),
-        "hexahedra or quadratic tetrahedra that are folded: a corner is turned inside out",
+        "hexahedra or quadratic tetrahedra that are folded: a corner is inverted",
     );
     add_cells(
         data,
         problems,
-        problem.hint("check the order of their nodes: hexahedra have the bottom four, then the four above them; quadratic tetrahedra the corners, then the middles of their edges"),
+        problem.hint("check the order of their nodes: hexahedra have the bottom four, then the four above them; quadratic tetrahedra have the corners, then the edge midpoints"),
         folded,
     );
     if !turned.is_empty() {
-        let what = "cells wound the other way; they are turned";
+        let what = "cells with mirrored node order; they are reordered";
         let mut problem = Problem::new("turned_cells", Severity::Mended, turned.len(), what);
         problem.spots = turned.iter().take(1).map(|&cell| spot(data, cell, String::new())).collect();
         problems.push(problem);
@@ -177,7 +177,7 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
     (cells, is_used)
 }
 
-/// Adds a problem of cells, each with a number that is smaller the worse it is, if there are any.
+/// Adds a problem of cells if there are any. Each cell has a number that is smaller for worse cells.
 fn add_cells(data: &MeshData, problems: &mut Vec<Problem>, mut problem: Problem, mut found: Vec<(u32, f64, String)>) {
     if found.is_empty() {
         return;
@@ -189,14 +189,14 @@ fn add_cells(data: &MeshData, problems: &mut Vec<Problem>, mut problem: Problem,
     problems.push(problem);
 }
 
-/// Leaves out cells that have the nodes of an earlier one: whatever else is wrong with them follows from that.
+/// Removes cells that have the nodes of an earlier one, because their other problems follow from that.
 fn unique_cells(data: &MeshData, cells: Vec<Cell>, problems: &mut Vec<Problem>) -> Vec<Cell> {
     let mut order: Vec<([u32; MAX_CELL_NODES], u32)> = cells.iter().map(|cell| (cell.sorted(), cell.number)).collect();
     order.par_sort_unstable();
     let mut copies: Vec<(u32, f64, String)> = order
         .chunk_by(|a, b| a.0 == b.0)
         .flat_map(|group| {
-            group[1..].iter().map(|(_, cell)| (*cell, f64::from(*cell), format!("as cell {}", group[0].1)))
+            group[1..].iter().map(|(_, cell)| (*cell, f64::from(*cell), format!("same as cell {}", group[0].1)))
         })
         .collect();
     if copies.is_empty() {
@@ -211,7 +211,7 @@ fn unique_cells(data: &MeshData, cells: Vec<Cell>, problems: &mut Vec<Problem>) 
     cells
 }
 
-/// A face of a cell: sorted points, which cell, and whether its sense is that of the sorted points.
+/// A face of a cell: its sorted points, the cell, and whether it has the orientation of the sorted points.
 type FaceUse = ([u32; 4], u32, bool);
 
 /// Each face has one cell, or two on opposite sides.
@@ -238,7 +238,8 @@ fn check_faces(data: &MeshData, cells: &[Cell], problems: &mut Vec<Problem>) {
         match group {
             [a, b] if a.2 == b.2 => {
                 let (first, second) = (&cells[a.1 as usize], &cells[b.1 as usize]);
-                // A cell that fits its neighbor only the way the file has it was not wound wrongly: it is inside out.
+                // A cell that fits its neighbor only in its original node order does not have mirrored nodes: it is
+                // inverted.
                 match (first.was_turned, second.was_turned) {
                     (true, false) => inverted.push(first.number),
                     (false, true) => inverted.push(second.number),
@@ -269,13 +270,13 @@ fn check_faces(data: &MeshData, cells: &[Cell], problems: &mut Vec<Problem>) {
     });
     let found: Vec<_> = found.collect();
     if !found.is_empty() {
-        // They were counted among those that can be turned; turning does not help them.
+        // They were counted among the reordered cells; reordering does not help them.
         for problem in problems.iter_mut().filter(|problem| problem.key == "turned_cells") {
             problem.count -= found.len().min(problem.count);
         }
         problems.retain(|problem| problem.key != "turned_cells" || problem.count > 0);
     }
-    let what = "cells turned inside out: a point lies on the wrong side of the opposite face";
+    let what = "inverted cells: a point lies on the wrong side of the opposite face";
     let problem = Problem::new("inverted_cells", Severity::Fatal, found.len(), what);
     add_cells(
         data,
@@ -321,7 +322,7 @@ fn check_shapes(data: &MeshData, cells: &[Cell], problems: &mut Vec<Problem>) {
     );
 }
 
-/// The boundary may touch or cut itself although every cell is sound.
+/// The boundary may touch or intersect itself although every cell is valid.
 fn check_boundary(data: &MeshData, cells: &[Cell], problems: &mut Vec<Problem>) {
     let mut uses: Vec<([u32; 4], [u32; 4])> = Vec::with_capacity(4 * cells.len());
     for cell in cells {

@@ -1,10 +1,10 @@
-//! No command writes over what it reads, or two files to one place.
+//! Protection of files: no command overwrites its inputs or writes two files to one path.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why some outputs of a command cannot be written, all of them.
+/// All reasons why outputs of a command cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct OutputClash {
     problems: Vec<String>,
@@ -16,9 +16,9 @@ impl fmt::Display for OutputClash {
     }
 }
 
-/// Refuses outputs that are inputs, that share a path, or that are folders.
+/// Reports outputs that are inputs, that share a path, or that are folders.
 ///
-/// Writing replaces the name, never what a link points to: the link `a.obj` to an input is as precious as the input.
+/// Writing replaces the name, never the target of a link: a link `a.obj` to an input is protected like the input.
 pub fn check_outputs(
     inputs: impl IntoIterator<Item = impl AsRef<Path>>,
     outputs: impl IntoIterator<Item = impl AsRef<Path>>,
@@ -42,7 +42,7 @@ pub fn check_outputs(
     if problems.is_empty() { Ok(()) } else { Err(OutputClash { problems }) }
 }
 
-/// Where a path is: by itself, and where its links lead.
+/// Paths of a file: its own path, and the target of its links.
 fn places(path: &Path) -> Vec<PathBuf> {
     let mut places = vec![place(path)];
     places.extend(std::fs::canonicalize(path));
@@ -50,7 +50,7 @@ fn places(path: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The place of a name that need not exist: links of its folder are followed, the last one is not.
+/// The path of a file that need not exist: links of its folder are followed, the last one is not.
 fn place(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path };
@@ -61,7 +61,7 @@ fn place(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// An empty folder that is removed with everything in it.
+    /// An empty folder that is removed with its contents at the end.
     struct TestFolder(PathBuf);
 
     impl TestFolder {

@@ -12,25 +12,25 @@ pub const MANIFEST: &str = "manifest.json";
 /// Name of the checkpoint in the run folder.
 pub const CHECKPOINT: &str = "checkpoint.bin";
 
-/// Begins the names of what an unfinished run left and a new one put aside.
+/// Prefix of the files of an unfinished run that a new run has moved aside.
 pub const PREVIOUS: &str = "previous-";
 
 /// Usual name of the recording.
 pub const RECORDING: &str = "recording.sinew";
 
-/// How a character is written.
+/// File format of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkinFormat {
-    /// `.usda`, exactly.
+    /// `.usda`, exact.
     Usda,
-    /// `.pc2` per piece, exactly.
+    /// `.pc2` per part, exact.
     Pc2,
-    /// `.glb`, fitted by morph targets.
+    /// `.glb`, with fitted morph targets.
     Glb,
 }
 
 impl SkinFormat {
-    /// By the end of a file name.
+    /// The format of a file name, by its extension.
     pub fn of(file: &str) -> Option<Self> {
         match file.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
             Some("usda") => Some(Self::Usda),
@@ -41,7 +41,8 @@ impl SkinFormat {
     }
 }
 
-/// One file per character, relative to the output folder: the second one has its name behind that of the file.
+/// One file per character, relative to the output folder; from the second on, the file name has the name of the body
+/// appended.
 pub fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {
     let characters = scene.body.iter().filter(|body| body.rig.is_some() && matches!(body.mesh, Mesh::Fill(_)));
     let part = |(k, body): (usize, &crate::spec::body::Body)| {
@@ -50,7 +51,7 @@ pub fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {
     characters.enumerate().map(part).collect()
 }
 
-/// The file of the animation, which a report shows too; `None` when nothing asks for one.
+/// The path of the animation, which a report also shows; `None` if the scene records neither.
 pub fn animation_path(record: &Record, folder: &Path) -> Option<PathBuf> {
     let usual = "animation.png";
     let asked = record.apng.file_name(usual);

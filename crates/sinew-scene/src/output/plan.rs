@@ -1,7 +1,7 @@
-//! The files a run may write, known before it computes anything.
+//! The files that a run may write, known before it starts.
 //!
-//! The plan answers three questions in one place: do two keys of `[record]` name the same file, would a run replace a file
-//! that it must not, and which temporary files did an earlier run leave behind.
+//! The plan answers three questions: do two keys of `[record]` name the same file, would a run replace a file that it
+//! must not replace, and which temporary files did an earlier run leave behind.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::spec::Scene;
 /// One file, or a family of files, below the output folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedFile {
-    /// Key of the scene that asks for it, such as `record.csv`; empty for the files that every run keeps.
+    /// Key of the scene that requests it, such as `record.csv`; empty for files that every run writes.
     pub key: String,
     /// Folder below the output folder; empty for the output folder itself.
     pub folder: String,
@@ -25,7 +25,7 @@ pub struct PlannedFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
     One(String),
-    /// Every name with this start and end: one file per frame, body or texture.
+    /// Every name with this prefix and suffix: one file per frame, body or texture.
     Many(String, String),
 }
 
@@ -62,7 +62,7 @@ impl PlannedFile {
         Self { key: String::new(), folder: folder.into(), name }
     }
 
-    /// Whether a file name of [`folder`](Self::folder) is one of these. Some file systems do not tell `A` from `a`, so neither do we.
+    /// Whether a file name in [`folder`](Self::folder) is one of these. Case is ignored, as some file systems do.
     pub fn matches(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         match &self.name {
@@ -93,13 +93,13 @@ impl PlannedFile {
         }
     }
 
-    /// Files of this kind in the output folder `root`. Links are listed, never followed.
+    /// Existing files of this kind in the output folder `root`. Links are listed, but not followed.
     pub fn existing(&self, root: &Path) -> Vec<PathBuf> {
         entries(root, &self.folder).into_iter().filter(|(_, name)| self.matches(name)).map(|(path, _)| path).collect()
     }
 }
 
-/// Paths and names of everything but folders in `root/folder`; nothing where `folder` is a link.
+/// Paths and names of everything except folders in `root/folder`; nothing if `folder` is a link.
 pub fn entries(root: &Path, folder: &str) -> Vec<(PathBuf, String)> {
     let path = root.join(folder);
     let is_link = !folder.is_empty() && path.symlink_metadata().is_ok_and(|data| data.is_symlink());
@@ -116,13 +116,13 @@ pub fn entries(root: &Path, folder: &str) -> Vec<(PathBuf, String)> {
 pub struct Clash {
     /// The key to change.
     pub key: String,
-    /// The other one; `None` for a file that every run keeps.
+    /// The other key; `None` for a file that every run writes.
     pub other: Option<String>,
     /// The file.
     pub file: String,
 }
 
-/// Everything that a run of a scene may write, and where two of them meet.
+/// All files that a run of a scene may write, and their conflicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputPlan {
     files: Vec<PlannedFile>,
@@ -147,7 +147,7 @@ impl OutputPlan {
         &self.files
     }
 
-    /// Folders that the files lie in; the empty name is the output folder.
+    /// Folders of the files; the empty name is the output folder.
     pub fn folders(&self) -> BTreeSet<&str> {
         self.files.iter().map(|file| file.folder.as_str()).collect()
     }
@@ -210,7 +210,7 @@ impl OutputPlan {
         }
     }
 
-    /// Point caches, and the surface at rest beside them, which both kinds share where they have one name.
+    /// Point caches and the surface at rest beside them. Both formats share the surface if they have the same name.
     fn add_caches(&mut self, scene: &Scene) {
         let record = &scene.record;
         let mut stems: Vec<String> = Vec::new();

@@ -88,11 +88,11 @@ table! {
     pub struct Attachment as "attach" {
         /// The nodes. Either this or `points`.
         region: Option<String> = text("name of a region"), optional, example("x-min");
-        /// Points in the flesh at rest, in body coordinates [m]; they need not be nodes. Either this or `region`.
+        /// Points in the flesh at rest, in body coordinates \[m\]; they need not be nodes. Either this or `region`.
         points: Vec<[f64; 3]> = list(vector(length())), default([]), example([["1 cm", 0, 0], ["2 cm", 0, 0]]);
         /// The other body or rigid, or "world".
         to: String = text("name of a body or rigid, or \"world\""), required, example("bone");
-        /// Total stiffness of all springs [N/m].
+        /// Total stiffness of all springs \[N/m\].
         stiffness: f64 = quantity(Dimension::STIFFNESS).positive(), required, example("1 kN/m");
     }
 }
@@ -112,7 +112,7 @@ table! {
     pub struct Pressure as "pressure" {
         /// The faces.
         region: String = text("name of a region"), required, example("surface");
-        /// Pressure over time [Pa]; positive values push inwards.
+        /// Pressure over time \[Pa\]; positive values push inward.
         value: Track<f64> = track(quantity(Dimension::PRESSURE)), required, example("2 kPa");
     }
 }
@@ -122,7 +122,7 @@ table! {
     pub struct Traction as "traction" {
         /// The faces.
         region: String = text("name of a region"), required, example("x-max");
-        /// Force per area over time [Pa].
+        /// Force per area over time \[Pa\].
         value: Track<[f64; 3]> = track(vector(quantity(Dimension::PRESSURE))), required, example(["1 kPa", 0, 0]);
     }
 }
@@ -132,7 +132,7 @@ table! {
     pub struct Load as "force" {
         /// The nodes.
         region: String = text("name of a region"), required, example("x-max");
-        /// The total force over time [N].
+        /// The total force over time \[N\].
         value: Track<[f64; 3]> = track(vector(quantity(Dimension::FORCE))), required, example([0, 0, "-2 N"]);
     }
 }
@@ -207,9 +207,9 @@ table! {
         scale: f64 = number().positive(), default(1);
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Position of the origin of body coordinates in the initial pose [m].
+        /// Position of the origin of body coordinates in the initial pose \[m\].
         position: [f64; 3] = vector(length()), default([0, 0, 0]), example([0, 0, "50 cm"]);
-        /// Mass per rest volume [kg/m³].
+        /// Mass per rest volume \[kg/m³\].
         density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
         /// The elastic law.
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
@@ -241,9 +241,9 @@ table! {
         damping: Damping = table(), default({});
         /// An initial shape far from rest. Default: the rest shape.
         start: Option<Start> = table(), optional, example({ shape = "random", scale = 10 });
-        /// Initial velocity [m/s].
+        /// Initial velocity \[m/s\].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
-        /// Initial angular velocity about the center of mass [rad/s].
+        /// Initial angular velocity about the center of mass \[rad/s\].
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]), example([0, 0, "90 deg/s"]);
         /// Named regions of the body.
         regions: BTreeMap<String, Region> = map(region()), default({});

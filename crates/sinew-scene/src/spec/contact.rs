@@ -33,11 +33,11 @@ table! {
         friction: Option<f64> = number().at_least(0.0), optional, example(0.5);
         /// Coefficient of restitution, 0 to 1.
         restitution: Option<f64> = number().at_least(0.0).at_most(1.0), optional, example(0.3);
-        /// Penalty: pressure per depth [Pa/m].
+        /// Penalty: pressure per depth \[Pa/m\].
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Penalty: tangential stiffness divided by normal stiffness, at most 1.
         tangential: Option<f64> = number().at_least(0.0).at_most(1.0), optional, example(0.3);
-        /// Barrier: distance at which surfaces begin to repel each other [m].
+        /// Barrier: distance at which surfaces begin to repel each other \[m\].
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
     }
 }
@@ -56,19 +56,19 @@ table! {
         /// Coefficient of restitution, 0 to 1: the fraction of its speed that a stiff body keeps when it bounces. At 1
         /// contact dissipates no energy; waves in the flesh and long steps still do. Has no effect in quasistatics.
         restitution: f64 = number().at_least(0.0).at_most(1.0), default(1), example(0.3);
-        /// Regularization speed of friction, here and on colliders [m/s]: friction builds up over this speed times the length of
-        /// a step before it slides. Sticking contacts do not drift.
+        /// Regularization speed of friction, here and on colliders \[m/s\]: friction builds up over this speed times
+        /// the length of a step before it slides. Sticking contacts do not drift.
         creep: f64 = quantity(Dimension::VELOCITY).positive(), default("1 mm/s");
-        /// Penalty: pressure per depth that pushes points out [Pa/m]. Default: chosen from the stiffness and size of
+        /// Penalty: pressure per depth that pushes points out \[Pa/m\]. Default: chosen from the stiffness and size of
         /// the cells.
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Penalty: tangential stiffness divided by normal stiffness, at most 1. Keeps skin from sliding on skin.
         tangential: f64 = number().at_least(0.0).at_most(1.0), default(0), example(0.3);
-        /// Barrier: distance at which surfaces begin to repel each other [m]. Default: a tenth of the mean edge of the
-        /// finer surface.
+        /// Barrier: distance at which surfaces begin to repel each other \[m\]. Default: a tenth of the mean edge of
+        /// the finer surface.
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
         /// Whether an independent method checks every frame, which takes time: `check.crossings` is the number of pairs
-        /// of triangles that intersect, `check.penetration` [m] is the depth to which a surface penetrates another or
+        /// of triangles that intersect, `check.penetration` \[m\] is the depth to which a surface penetrates another or
         /// itself.
         check: bool = flag(), default(false);
         /// Other settings for some pairs.

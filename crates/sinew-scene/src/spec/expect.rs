@@ -31,7 +31,7 @@ words! {
 pub enum Instant {
     /// The last frame.
     End,
-    /// The frame nearest to a time [s].
+    /// The frame nearest to a time \[s\].
     Time(f64),
 }
 
@@ -40,7 +40,7 @@ pub enum Instant {
 pub enum TimeSpan {
     /// Every frame.
     All,
-    /// From one time to another, inclusive [s].
+    /// From one time to another, inclusive \[s\].
     Between(f64, f64),
 }
 

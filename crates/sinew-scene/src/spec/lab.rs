@@ -87,7 +87,7 @@ table! {
         /// The direction in which the apparatus pulls; any length. Default: from the mean position of the other pins to
         /// that of the clamp.
         axis: Option<[f64; 3]> = direction(), optional, example([1, 0, 0]);
-        /// Mean length of the fibers at rest [m]. Default: that of a procedural muscle, else the extent of the muscle
+        /// Mean length of the fibers at rest \[m\]. Default: that of a procedural muscle, else the extent of the muscle
         /// along the axis.
         fiber_length: Option<f64> = length().positive(), optional, example("6 cm");
         /// Length at which isometric protocols begin, in optimal fiber lengths.
@@ -100,23 +100,24 @@ table! {
         loads: Vec<f64> = list(number().at_least(0.0).below(1.0)), default([0.2, 0.4, 0.6, 0.8]);
         /// Fiber length at which loads are released, in optimal lengths. It exceeds 1, where speeds are measured.
         release_length: f64 = number().above(1.0).below(1.6), default(1.05);
-        /// Distance by which `quick-release` shortens the muscle [m]. Default: a fifth of the fiber length.
+        /// Distance by which `quick-release` shortens the muscle \[m\]. Default: a fifth of the fiber length.
         release: Option<f64> = length().positive(), optional, example("1.3 cm");
-        /// Duration of that shortening [s].
+        /// Duration of that shortening \[s\].
         release_time: f64 = time().positive(), default("20 ms");
-        /// Pulses per second in `tetanus` [1/s].
+        /// Pulses per second in `tetanus` \[1/s\].
         frequency: f64 = quantity(Dimension::FREQUENCY).positive(), default("50 Hz");
         /// Number of pulses in `tetanus`.
         pulses: usize = whole(1, 100_000), default(15);
-        /// Duration of a pulse in `twitch` and `tetanus` [s].
+        /// Duration of a pulse in `twitch` and `tetanus` \[s\].
         pulse_width: f64 = time().positive(), default("5 ms");
         /// Number of time steps until fibers pass their optimal length in `force-velocity`, and of the whole of
         /// `isotonic`.
         steps: usize = whole(4, 100_000), default(24);
-        /// Time step of `quick-release`, `twitch` and `tetanus` [s].
+        /// Time step of `quick-release`, `twitch` and `tetanus` \[s\].
         step: f64 = time().positive(), default("2 ms");
-        /// Duration of `quick-release`, `twitch` and `isotonic`, and of `tetanus` after its last pulse [s]. Default:
-        /// estimated from the muscle.
+        /// Duration of `quick-release`, `twitch` and `isotonic`, and of `tetanus` after its last pulse \[s\]. Default:
+        /// 0.2 s for `quick-release`, five time constants of decay for `twitch` and `tetanus`, and twice the expected
+        /// time of shortening by a quarter for `isotonic`.
         duration: Option<f64> = time().positive(), optional, example("0.3 s");
         /// Expected results.
         expect: LabExpect = table(), default({});

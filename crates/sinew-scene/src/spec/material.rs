@@ -37,11 +37,11 @@ table! {
     pub struct MuscleFlesh as "muscle flesh" {
         /// Where the constants come from.
         preset: Preset = word(), default("quasi_incompressible"), example("paper");
-        /// Coefficient of the first invariant [Pa]. Default: that of the preset.
+        /// Coefficient of the first invariant \[Pa\]. Default: that of the preset.
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant [Pa]. Default: that of the preset.
+        /// Coefficient of the second invariant \[Pa\]. Default: that of the preset.
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus [Pa]. Default: that of the preset.
+        /// Bulk modulus \[Pa\]. Default: that of the preset.
         bulk: Option<f64> = pressure().positive(), optional, example("5 MPa");
         /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
@@ -49,7 +49,7 @@ table! {
 }
 
 impl Preset {
-    /// c₁₀, c₀₁ and bulk modulus [Pa] of muscle (TER-36, SIF-018).
+    /// c₁₀, c₀₁ and bulk modulus \[Pa\] of muscle (TER-36, SIF-018).
     pub fn muscle(self) -> [f64; 3] {
         match self {
             Self::QuasiIncompressible => [60e3, 20e3, 20e6],
@@ -58,7 +58,7 @@ impl Preset {
         }
     }
 
-    /// c₁₀, c₀₁ and bulk modulus [Pa] of tendon.
+    /// c₁₀, c₀₁ and bulk modulus \[Pa\] of tendon.
     pub fn tendon(self) -> [f64; 3] {
         match self {
             Self::QuasiIncompressible => [600e3, 200e3, 200e6],
@@ -162,7 +162,7 @@ impl Alternatives for Material {
 table! {
     /// A line.
     pub struct Axis as "axis" {
-        /// A point on the line, in body coordinates [m].
+        /// A point on the line, in body coordinates \[m\].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// Direction of the line; any length.
         direction: [f64; 3] = direction(), required, example([0, 0, 1]);
@@ -192,13 +192,13 @@ table! {
         from: String = text("name of a region"), required, example("x-min");
         /// Where the fibers end.
         to: String = text("name of a region"), required, example("x-max");
-        /// Angle by which the fibers lean from the line between the regions toward `lean` [rad]; away from it when
+        /// Angle by which the fibers lean from the line between the regions toward `lean` \[rad\]; away from it when
         /// negative.
         pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), default(0), example("20 deg");
         /// The direction toward which the fibers lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
-        /// A point on a plane perpendicular to `lean`, in body coordinates [m]. If given, fibers lean toward the plane
-        /// from both sides, as in a feather.
+        /// A point on a plane perpendicular to `lean`, in body coordinates \[m\]. If given, fibers lean toward the
+        /// plane from both sides, as in a feather.
         plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
     }
 }
@@ -218,7 +218,7 @@ words! {
 table! {
     /// A B-spline solid with clamped uniform knots.
     pub struct Spline as "spline" {
-        /// Control points in body coordinates [m]; the last direction varies fastest.
+        /// Control points in body coordinates \[m\]; the last direction varies fastest.
         points: Vec<[f64; 3]> = list(vector(length())), required, example([[0, 0, 0]]);
         /// Number of control points along the three directions.
         counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
@@ -232,9 +232,9 @@ table! {
 table! {
     /// A stiffness factor that varies linearly between two points and is constant beyond them.
     pub struct Gradient as "gradient" {
-        /// The point of the first factor, in body coordinates [m].
+        /// The point of the first factor, in body coordinates \[m\].
         from: [f64; 3] = vector(length()), required, example([0, 0, 0]);
-        /// The point of the second factor, in body coordinates [m].
+        /// The point of the second factor, in body coordinates \[m\].
         to: [f64; 3] = vector(length()), required, example(["10 cm", 0, 0]);
         /// The two factors.
         scale: [f64; 2] = fixed(number().positive()), required, example([1, 5]);
@@ -282,11 +282,11 @@ table! {
     /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, where K is the stiffness at the start of a step, and
     /// D is that of the rest state, rotated with the flesh.
     pub struct Damping as "damping" {
-        /// Mass-proportional rate [1/s]: slows all motion, including free flight.
+        /// Mass-proportional rate \[1/s\]: slows all motion, including free flight.
         mass: f64 = quantity(Dimension::FREQUENCY).at_least(0.0), default(0), example("0.5 1/s");
-        /// Stiffness-proportional time [s]: slows deformation, fast deformation most.
+        /// Stiffness-proportional time \[s\]: slows deformation, fast deformation most.
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
-        /// Rest-state time [s]: as `stiffness`, but does not slow rotations and does not grow with the deformation.
+        /// Rest-state time \[s\]: as `stiffness`, but does not slow rotations and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
 }

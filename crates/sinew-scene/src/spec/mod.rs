@@ -181,9 +181,9 @@ table! {
 /// Gravity: a magnitude along −up, or a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gravity {
-    /// Magnitude [m/s²], pointing against `up`.
+    /// Magnitude \[m/s²\], pointing against `up`.
     Down(f64),
-    /// Acceleration [m/s²].
+    /// Acceleration \[m/s²\].
     Vector([f64; 3]),
 }
 
@@ -221,19 +221,19 @@ impl Codec for GravityCodec {
 table! {
     /// A named point, region, section or lever to watch. Values of points and regions are `NAME.position.x`,
     /// `NAME.displacement.x`, `NAME.velocity.x` and so on. On a rigid, probes can only watch points; its own values are
-    /// `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` [rad] and `RIGID.momentum.x`.
+    /// `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` \[rad\] and `RIGID.momentum.x`.
     pub struct Probe as "probe" {
         /// The name of the probe, with which the names of its values begin.
         name: String = crate::decode::codec::name("letters, digits, `_` and `-`"), required, example("tip");
         /// The body or rigid that the probe watches; optional when there is only one.
         body: Option<String> = text("name of a body or rigid"), optional, example("beam");
-        /// A point in body coordinates [m]. A point outside the body by more than a cell moves to the nearest point of
-        /// the body, with a note; a point farther away than the size of the body is an error. Points of a rigid may be
-        /// anywhere.
+        /// A point in body coordinates \[m\]. A point outside the body by more than a cell moves to the nearest point
+        /// of the body, with a note; a point farther away than the size of the body is an error. Points of a rigid may
+        /// be anywhere.
         at: Option<[f64; 3]> = vector(crate::decode::codec::length()), optional, example(["40 cm", "5 cm", "5 cm"]);
         /// A region of the body; values are means over its nodes.
         region: Option<String> = text("name of a region"), optional, example("x-max");
-        /// A plane in the world that cuts the body: `NAME.area` is the area of the cut [m²].
+        /// A plane in the world that cuts the body: `NAME.area` is the area of the cut \[m²\].
         section: Option<region::PlaneRegion> = table(), optional, example({ point = ["10 cm", 0, 0], normal = [1, 0, 0] });
         /// The force of a pin or of tendons about an axis.
         lever: Option<Lever> = table(), optional;
@@ -241,14 +241,14 @@ table! {
 }
 
 table! {
-    /// The torque about an axis by which a muscle acts on its pin or its tendons: `NAME.torque` [N m], positive by the
-    /// right-hand rule, and `NAME.moment_arm` [m], torque divided by force.
+    /// The torque about an axis by which a muscle acts on its pin or its tendons: `NAME.torque` \[N m\], positive by
+    /// the right-hand rule, and `NAME.moment_arm` \[m\], torque divided by force.
     pub struct Lever as "lever" {
         /// The region of a pin. Either this or `tendon`.
         pin: Option<String> = text("region of a pin"), optional, example("insertion");
         /// The name of a group of tendons. Either this or `pin`.
         tendon: Option<String> = text("name of tendons"), optional, example("achilles");
-        /// A point on the axis, in world coordinates [m].
+        /// A point on the axis, in world coordinates \[m\].
         point: [f64; 3] = vector(crate::decode::codec::length()), default([0, 0, 0]);
         /// Direction of the axis; any length.
         axis: [f64; 3] = crate::decode::compound::direction(), required, example([0, 1, 0]);
@@ -262,11 +262,11 @@ table! {
         title: Option<String> = text("a sentence"), optional, example("A soft block falls on the floor");
         /// The axis that points up.
         up: Up = word(), default("z");
-        /// How long the simulation runs [s].
+        /// How long the simulation runs \[s\].
         duration: f64 = time().at_least(0.0), required, example("2 s");
-        /// Frames per second [1/s].
+        /// Frames per second \[1/s\].
         frame_rate: f64 = quantity(Dimension::FREQUENCY).positive(), default(60);
-        /// Gravity: a downward magnitude, or a vector [m/s²].
+        /// Gravity: a downward magnitude, or a vector \[m/s²\].
         gravity: Gravity = GravityCodec, default("9.81 m/s^2"), example(["0 m/s^2", 0, "-9.81 m/s^2"]);
         /// Number of threads. Default: all cores. Results do not depend on it.
         threads: Option<usize> = whole(1, 1024), optional, example(2);
@@ -283,7 +283,7 @@ table! {
         /// Control values over time, by the name of their channel.
         control: BTreeMap<String, Track<f64>> = map(track(any_quantity())), default({});
         /// Number of natural frequencies of the initial state to compute; they are recorded as `frequency.1`,
-        /// `frequency.2` … [Hz].
+        /// `frequency.2` … \[Hz\].
         modes: usize = whole(0, 100), default(0);
         /// Points, regions, sections and levers to watch.
         probe: Vec<Probe> = list(table()), default([]);
@@ -306,7 +306,7 @@ table! {
 pub(crate) const MAX_FRAMES: f64 = 1e8;
 
 impl Scene {
-    /// Gravity as a vector [m/s²].
+    /// Gravity as a vector \[m/s²\].
     pub fn gravity_vector(&self) -> [f64; 3] {
         match self.gravity {
             // Subtraction from zero keeps the other components +0.
@@ -338,7 +338,7 @@ impl Scene {
         inputs
     }
 
-    /// Time between frames [s].
+    /// Time between frames \[s\].
     pub fn frame_duration(&self) -> f64 {
         1.0 / self.frame_rate
     }

@@ -44,16 +44,16 @@ table! {
         region: String = text("name of a region"), default("all"), example("biceps");
         /// Directions of the fibers. Default: those of the mesh or the body.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
-        /// Active stress per rest area at optimal length and full activation [Pa].
+        /// Active stress per rest area at optimal length and full activation \[Pa\].
         stress: f64 = quantity(Dimension::PRESSURE).positive(), default("300 kPa");
         /// Activation over time, from 0 to 1.
         activation: Track<f64> = track(number().at_least(0.0).at_most(1.0)), default(0), example([["0 s", 0], ["1 s", 1]]);
         /// Excitation over time, from 0 to 1, in place of `activation`. Activation then starts at 0 and follows with
         /// the time constants `rise` and `decay`.
         excitation: Option<Track<f64>> = track(number().at_least(0.0).at_most(1.0)), optional, example([["0 s", 1], ["5 ms", 0]]);
-        /// Time constant with which activation follows a larger excitation [s].
+        /// Time constant with which activation follows a larger excitation \[s\].
         rise: f64 = quantity(Dimension::TIME).positive(), default("10 ms");
-        /// Time constant with which activation follows a smaller excitation [s].
+        /// Time constant with which activation follows a smaller excitation \[s\].
         decay: f64 = quantity(Dimension::TIME).positive(), default("40 ms");
         /// Curves of tension over length.
         curves: CurveSet = word(), default("teran"), example("chen");
@@ -62,7 +62,7 @@ table! {
         active_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[0.5, 0], [1, 1], [1.5, 0]]);
         /// Points of the passive force–length curve, in place of that of `curves`.
         passive_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[1, 0], [1.2, 0.1], [1.5, 1]]);
-        /// Maximum shortening speed [optimal lengths per second]. If given, force depends on speed.
+        /// Maximum shortening speed \[optimal lengths per second\]. If given, force depends on speed.
         max_velocity: Option<f64> = quantity(Dimension::FREQUENCY).positive(), optional, example("10 1/s");
         /// Points of the force–velocity curve (speed in maximum shortening speeds, negative for shortening; force 1 at
         /// rest), in place of the arctangents of Chen.

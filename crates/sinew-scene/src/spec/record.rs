@@ -71,13 +71,13 @@ impl Codec for OutputCodec {
 table! {
     /// The camera of pictures. Missing values are chosen so that everything is in view.
     pub struct Camera as "camera" {
-        /// Position of the camera [m].
+        /// Position of the camera \[m\].
         eye: Option<[f64; 3]> = vector(length()), optional, example(["1 m", "-2 m", "1 m"]);
-        /// The point at the center of the picture [m].
+        /// The point at the center of the picture \[m\].
         target: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "30 cm"]);
         /// The direction that points up in the picture. Default: `up` of the scene.
         up: Option<[f64; 3]> = direction(), optional, example([0, 0, 1]);
-        /// Vertical angle of view [rad].
+        /// Vertical angle of view \[rad\].
         fov: f64 = quantity(Dimension::ANGLE).positive().below(3.1), default("35 deg");
     }
 }
@@ -130,7 +130,7 @@ table! {
         /// Whether the recording keeps contact points with normals and forces. Pictures show them as arrows, .npz files
         /// as arrays.
         contacts: bool = flag(), default(false);
-        /// Computing time between two checkpoints [s]: the most that is lost in a failure.
+        /// Computing time between two checkpoints \[s\]: the most that is lost in a failure.
         checkpoint: f64 = quantity(Dimension::TIME).at_least(0.0), default("30 s");
         /// Cell fields of .vtu files. Default: all.
         fields: Option<Vec<String>> = list(text("name of a field")), optional, example(["von_mises", "J"]);

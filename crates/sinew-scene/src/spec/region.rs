@@ -15,9 +15,9 @@ pub const BUILTIN_REGIONS: [&str; 8] = ["x-min", "x-max", "y-min", "y-max", "z-m
 table! {
     /// A ball.
     pub struct SphereRegion as "sphere region" {
-        /// Center [m].
+        /// Center \[m\].
         center: [f64; 3] = vector(length()), default([0, 0, 0]);
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("2 cm");
     }
 }
@@ -25,7 +25,7 @@ table! {
 table! {
     /// A plane.
     pub struct PlaneRegion as "plane" {
-        /// A point on the plane [m].
+        /// A point on the plane \[m\].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// Normal of the plane; any length.
         normal: [f64; 3] = direction(), required, example([0, 0, 1]);
@@ -35,13 +35,13 @@ table! {
 table! {
     /// Nodes near a point, a segment or a plane.
     pub struct DistanceRegion as "distance region" {
-        /// Distance from a point [m].
+        /// Distance from a point \[m\].
         point: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "5 cm"]);
-        /// Distance from the segment between two points [m].
+        /// Distance from the segment between two points \[m\].
         segment: Option<[[f64; 3]; 2]> = fixed(vector(length())), optional, example([[0, 0, 0], ["10 cm", 0, 0]]);
         /// Distance from a plane, on both sides.
         plane: Option<PlaneRegion> = table(), optional;
-        /// Largest distance [m].
+        /// Largest distance \[m\].
         at_most: f64 = length().at_least(0.0), required, example("5 mm");
     }
 }
@@ -59,11 +59,12 @@ table! {
 }
 
 keyed! {
-    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation` and
-    /// `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of its bounding
-    /// box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own names.
+    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation`
+    /// and `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of
+    /// its bounding box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own
+    /// names.
     pub enum Region as "region" {
-        /// Nodes between two opposite corners, including the border [m].
+        /// Nodes between two opposite corners, including the border \[m\].
         "box" => Box([[f64; 3]; 2]) = fixed(vector(length())), example([[0, 0, 0], ["1 cm", "1 cm", "1 cm"]]);
         /// Nodes in a ball.
         "sphere" => Sphere(SphereRegion) = table(), example({ center = [0, 0, 0], radius = "2 cm" });

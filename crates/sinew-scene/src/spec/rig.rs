@@ -28,11 +28,12 @@ table! {
         name: Option<String> = name("letters, digits, `_` and `-`"), optional, example("ulna");
         /// The joint that moves the bone.
         joint: String = text("name of a joint"), required, example("forearm");
-        /// A capsule: ends of its axis at rest, in file coordinates [m].
+        /// A capsule: ends of its axis at rest, in file coordinates \[m\].
         ends: Option<[[f64; 3]; 2]> = fixed(vector(length())), optional, example([[0, 0, 0], [0, "20 cm", 0]]);
-        /// The radius of the capsule [m].
+        /// The radius of the capsule \[m\].
         radius: Option<f64> = length().positive(), optional, example("8 mm");
-        /// A closed surface instead of a capsule, from a file, at rest and in coordinates of the character's file [m].
+        /// A closed surface instead of a capsule, from a file, at rest and in coordinates of the character's file
+        /// \[m\].
         mesh: Option<String> = text("path of a file"), optional, example("ulna.obj");
         /// A closed surface instead of a capsule: the name of a surface or node in the character's file.
         surface: Option<String> = text("name of a surface"), optional, example("ulna");
@@ -42,7 +43,7 @@ table! {
         /// the rig.
         attachment_stiffness: Option<f64> = number().positive(), optional, example(30);
         /// With `hold = "slide"`: thickness of the flesh that stays between bone and skin, where there is that much at
-        /// rest [m].
+        /// rest \[m\].
         cover: f64 = length().at_least(0.0), default(0), example("3 mm");
     }
 }
@@ -50,7 +51,7 @@ table! {
 table! {
     /// Attachment stiffness of soft bones, painted on the skin: a factor on the stiffness of each spring, taken at the
     /// nearest point of the skin.
-    pub struct AttachmentStiffnessMap as "attachment_stiffness map" {
+    pub struct AttachmentStiffnessMap as "attachment stiffness map" {
         /// A vertex attribute of the skin: the red of `COLOR_0`, or a scalar attribute such as `_ATTACHMENT`. Either
         /// this or `texture`.
         attribute: Option<String> = text("name of an attribute"), optional, example("_ATTACHMENT");
@@ -76,9 +77,9 @@ table! {
         /// quadrature points. Nonlinear multigrid (`fas`) does not use it. With it, flesh that bones press flat loses
         /// more volume.
         inversion_barrier: bool = flag(), default(true), example(false);
-        /// Time of the animation at which the scene begins [s].
+        /// Time in the animation at which it starts, after the preroll \[s\].
         start: f64 = quantity(Dimension::TIME), default("0 s"), example("0.5 s");
-        /// Time from the rest pose to the start of the animation [s].
+        /// Time from the rest pose to the start of the animation \[s\].
         preroll: f64 = quantity(Dimension::TIME).at_least(0.0), default("0.5 s");
         /// Names of the surfaces or nodes that are flesh. Default: all closed skinned surfaces except small ones. The
         /// other surfaces in the file follow by skinning.

@@ -21,7 +21,7 @@ table! {
 table! {
     /// A ball around the origin.
     pub struct SphereShape as "sphere shape" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("5 cm");
     }
 }
@@ -29,9 +29,9 @@ table! {
 table! {
     /// A cylinder with round ends.
     pub struct CapsuleShape as "capsule shape" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("2 cm");
-        /// The two ends of the center line [m].
+        /// The two ends of the center line \[m\].
         ends: [[f64; 3]; 2] = fixed(vector(length())), required, example([[0, 0, "-10 cm"], [0, 0, "10 cm"]]);
     }
 }
@@ -39,7 +39,7 @@ table! {
 table! {
     /// A block around the origin.
     pub struct BoxShape as "box shape" {
-        /// Edge lengths along x, y and z [m].
+        /// Edge lengths along x, y and z \[m\].
         size: [f64; 3] = vector(length().positive()), required, example(["10 cm", "10 cm", "2 cm"]);
     }
 }
@@ -52,7 +52,7 @@ table! {
         file: String = text("path of a file"), required, example("meshes/bone.obj");
         /// Factor on all coordinates of the file.
         scale: f64 = number().positive(), default(1), example(0.001);
-        /// Edge of the cells of the distance grid [m]. Default: a 48th of the longest side. Parts thinner than two
+        /// Edge of the cells of the distance grid \[m\]. Default: a 48th of the longest side. Parts thinner than two
         /// cells are lost.
         cell: Option<f64> = length().positive(), optional, example("2 mm");
     }
@@ -93,17 +93,17 @@ table! {
         name: String = name("letters, digits, `_` and `-`"), required, example("bone");
         /// The shape, which determines mass and inertia.
         shape: RigidShape = one_of(), required, example({ type = "sphere", radius = "5 cm" });
-        /// Mass per volume [kg/m³]. Default: 1000 kg/m³ if `mass` is not given either.
+        /// Mass per volume \[kg/m³\]. Default: 1000 kg/m³ if `mass` is not given either.
         density: Option<f64> = quantity(Dimension::DENSITY).positive(), optional, example("1.9 g/cm^3");
-        /// Mass [kg], instead of `density`.
+        /// Mass \[kg\], instead of `density`.
         mass: Option<f64> = quantity(Dimension::MASS).positive(), optional, example("2 kg");
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Position of the origin of the shape in the initial pose [m].
+        /// Position of the origin of the shape in the initial pose \[m\].
         position: [f64; 3] = vector(length()), default([0, 0, 0]), example([0, 0, "50 cm"]);
-        /// Initial velocity [m/s].
+        /// Initial velocity \[m/s\].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
-        /// Initial angular velocity [rad/s].
+        /// Initial angular velocity \[rad/s\].
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]);
         /// Whether the rigid is held in its initial pose.
         fixed: bool = flag(), default(false);
@@ -132,11 +132,11 @@ table! {
         shape: ColliderShape = one_of(), required, example({ type = "plane" });
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Position of the origin of the shape in the initial pose [m].
+        /// Position of the origin of the shape in the initial pose \[m\].
         position: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// How it moves. Default: at rest.
         motion: Option<Motion> = table(), optional;
-        /// Pressure per depth that pushes nodes out [Pa/m]. Default: chosen from the stiffness and size of the cells.
+        /// Pressure per depth that pushes nodes out \[Pa/m\]. Default: chosen from the stiffness and size of the cells.
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Coulomb coefficient of friction.
         friction: f64 = number().at_least(0.0), default(0), example(0.5);

@@ -75,14 +75,14 @@ table! {
     pub struct Strand as "strand" {
         /// Name of its channel `BODY.activation.NAME` and of its probes `BODY.strand.NAME.…`.
         name: String = name("letters, digits, `_` and `-`"), default("strand"), example("belly");
-        /// Columns of points in the flesh at rest, in body coordinates [m]; a generator joins each pair of consecutive
-        /// points. Either this or `columns`.
+        /// Columns of points in the flesh at rest, in body coordinates \[m\]; a generator joins each pair of
+        /// consecutive points. Either this or `columns`.
         points: Vec<Vec<[f64; 3]>> = list(list(vector(length()))), default([]), example([[["1 cm", 0, 0], ["2 cm", 0, 0], ["3 cm", 0, 0]]]);
         /// Columns that follow the shape of the flesh. Either this or `points`.
         columns: Option<Columns> = table(), optional, example({ from = "x-min", to = "x-max" });
-        /// Maximum isometric force of the whole muscle [N].
+        /// Maximum isometric force of the whole muscle \[N\].
         force: f64 = quantity(Dimension::FORCE).positive(), required, example("2.77 N");
-        /// Passive force of the whole muscle where its curve is 1, at about 1.5 times its rest length [N]. Default:
+        /// Passive force of the whole muscle where its curve is 1, at about 1.5 times its rest length \[N\]. Default:
         /// `force`.
         passive_force: Option<f64> = quantity(Dimension::FORCE).at_least(0.0), optional, example("1 N");
         /// How the generators share the forces.
@@ -108,8 +108,8 @@ table! {
         name: Option<String> = name("letters, digits, `_` and `-`"), optional, example("achilles");
         /// Nodes where the tendons begin. One of `region`, `points` and `strand`.
         region: Option<String> = text("name of a region"), optional, example("x-max");
-        /// Points in the flesh at rest where the tendons begin, in body coordinates [m]. One of `region`, `points` and
-        /// `strand`.
+        /// Points in the flesh at rest where the tendons begin, in body coordinates \[m\]. One of `region`, `points`
+        /// and `strand`.
         points: Vec<[f64; 3]> = list(vector(length())), default([]), example([["6 cm", 0, 0]]);
         /// A strand of the body; the tendons begin at the ends of its columns and pass on its force. One of `region`,
         /// `points` and `strand`.
@@ -118,18 +118,19 @@ table! {
         end: StrandEnd = word(), default("last");
         /// The body or rigid at which the tendons end, or "world".
         to: String = text("name of a body or rigid, or \"world\""), default("world"), example("bone");
-        /// The common end of all tendons in the initial pose, in world coordinates [m]. Either this or `offset`.
+        /// The common end of all tendons in the initial pose, in world coordinates \[m\]. Either this or `offset`.
         anchor: Option<[f64; 3]> = vector(length()), optional, example(["8 cm", 0, 0]);
-        /// Vector from the beginning of each tendon to its end in the initial pose, in world coordinates [m]. Either
+        /// Vector from the beginning of each tendon to its end in the initial pose, in world coordinates \[m\]. Either
         /// this or `anchor`.
         offset: Option<[f64; 3]> = vector(length()), optional, example(["2 cm", 0, 0]);
-        /// Total force of all tendons where the curve is 1 [N].
+        /// Total force of all tendons where the curve is 1 \[N\].
         force: f64 = quantity(Dimension::FORCE).positive(), required, example("2.77 N");
-        /// Rest length of each tendon [m]. Without this and `slack_factor`, tendons are just taut in the initial pose.
+        /// Rest length of each tendon \[m\]. Without this and `slack_factor`, tendons are just taut in the initial
+        /// pose.
         slack: Option<f64> = length().positive(), optional, example("2 cm");
         /// Rest length of each tendon divided by the distance that it spans in the initial pose.
         slack_factor: Option<f64> = number().positive(), optional, example(1.05);
-        /// Displacement over time of anchors in the world [m].
+        /// Displacement over time of anchors in the world \[m\].
         motion: Option<Track<[f64; 3]>> = track(vector(length())), optional, example([["0 s", [0, 0, 0]], ["1 s", ["-1 cm", 0, 0]]]);
     }
 }

@@ -38,7 +38,8 @@ impl Codec for Literal {
 }
 
 table! {
-    /// Bounds on the order p of a least-squares fit |measure − exact| ≈ C xᵖ over the runs of a study, and on how much the measure changes.
+    /// Bounds on the order p of a least-squares fit |measure − exact| ≈ C xᵖ over the runs of a study, and on how much
+    /// the measure changes.
     pub struct Order as "order" {
         /// Smallest order.
         min: Option<f64> = number(), optional, example(1.9);

@@ -1,4 +1,4 @@
-//! What a mesh file brings to a scene.
+//! Facts about a mesh file for a new scene.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use super::{FLOOR, TemplateParams, length, material, quoted, rounded};
 use crate::inspect::{diagnose, has_volume};
 use crate::value::format_number;
 
-/// What a scene needs to know of a mesh file.
+/// Facts about a mesh file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshFacts {
     /// Name of the body.
     pub name: String,
-    /// Path of the file as the scene will say it.
+    /// Path of the file, as written in the scene.
     pub path: String,
-    /// Whether its cells are simulated; else its surface is filled.
+    /// Whether its cells are simulated; otherwise its surface is filled.
     pub is_volume: bool,
-    /// Whether the surface must be repaired to be filled.
+    /// Whether the surface needs repair before it can be filled.
     pub needs_repair: bool,
     /// Factor on its coordinates.
     pub scale: f64,
@@ -27,26 +27,26 @@ pub struct MeshFacts {
     pub bounds: Aabb,
     /// Number of cells or faces.
     pub cell_count: usize,
-    /// Named regions: what each is, and of how many nodes, cells or faces.
+    /// Named regions: name, and number of nodes, cells or faces.
     pub regions: Vec<(String, String)>,
-    /// Labels of cells and how many have each.
+    /// Labels of cells, with the number of cells of each.
     pub labels: Vec<(u32, usize)>,
 }
 
-/// The factor that makes a length of a body plausible, and the unit the file is in then.
+/// The factor that makes the size of a body plausible, and the unit of the file that it implies.
 ///
-/// Bodies and organs are between some millimeters and three meters long; what is larger is in millimeters, as scanners and most
-/// programs for meshes have it, or in micrometers.
+/// Bodies and organs are between a few millimeters and three meters long. Larger numbers are millimeters, as in
+/// scanners and most mesh programs, or micrometers.
 pub fn plausible_scale(largest: f64) -> (f64, &'static str) {
     match largest {
-        l if l <= 3.0 => (1.0, "metres"),
-        l if l <= 3000.0 => (1e-3, "millimetres"),
-        _ => (1e-6, "micrometres"),
+        l if l <= 3.0 => (1.0, "meters"),
+        l if l <= 3000.0 => (1e-3, "millimeters"),
+        _ => (1e-6, "micrometers"),
     }
 }
 
 impl MeshFacts {
-    /// Looks into a mesh. `scale` is guessed when `None`.
+    /// Examines a mesh. `None` guesses `scale`.
     pub fn look(data: MeshData, name: &str, path: &str, scale: Option<f64>) -> Result<MeshFacts, ReadError> {
         let (point_count, cell_count) = (data.points.len(), data.cell_count());
         let is_volume = has_volume(&data);
@@ -85,7 +85,7 @@ impl MeshFacts {
         Ok(facts)
     }
 
-    /// Edge lengths of the scaled bounds [m].
+    /// Edge lengths of the scaled bounds \[m\].
     pub fn size(&self) -> Vec3 {
         self.bounds.size() * self.scale
     }
@@ -98,10 +98,10 @@ fn body_name(text: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.into() } else { "body".into() }
 }
 
-/// Cells along the longest side of a filled surface: coarse enough to be quick, fine enough to look right.
+/// Number of cells along the longest side of a filled surface: coarse enough to be quick, fine enough to look right.
 const CELLS_ALONG: f64 = 10.0;
 
-/// Most regions that are listed in the comments.
+/// Maximum number of regions that the comments list.
 const LISTED: usize = 24;
 
 /// The body of a mesh and the floor it falls on.
@@ -109,7 +109,7 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
     let size = facts.size();
     let largest = size.max_component();
     let mut text =
-        String::from("[solver]\nsubsteps = 2                     # impacts want shorter steps\n\n[[body]]\n");
+        String::from("[solver]\nsubsteps = 2                     # impacts need shorter steps\n\n[[body]]\n");
     text += &format!("name = \"{}\"\n", facts.name);
     if facts.is_volume {
         text +=
@@ -122,7 +122,7 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
             quoted(&facts.path)
         );
         if facts.needs_repair {
-            text += "# The surface is open or cuts itself (`sinew mesh check` says where); \"winding\" fills it all the same.\n";
+            text += "# The surface is open or intersects itself (`sinew mesh check` shows where); \"winding\" fills it nevertheless.\n";
         }
     }
     if facts.scale != 1.0 {
@@ -133,7 +133,7 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
         );
     }
     text += &format!("# Its size is {} x {} x {}.\n", length(size.x), length(size.y), length(size.z));
-    // A fifth of its height above the floor: it falls, but not for long.
+    // A fifth of its height above the floor, so that it falls for a short time.
     let lift = 0.2 * size.z.max(0.2 * largest) - facts.bounds.min.z * facts.scale;
     text += &format!("position = [0, 0, \"{}\"]\n{}", length(lift), material(params));
     text += &regions(facts);
@@ -142,20 +142,19 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
 
 fn unit_words(scale: f64) -> String {
     match scale {
-        1e-3 => "in millimetres".into(),
-        1e-6 => "in micrometres".into(),
-        1e-2 => "in centimetres".into(),
+        1e-3 => "in millimeters".into(),
+        1e-6 => "in micrometers".into(),
+        1e-2 => "in centimeters".into(),
         other => format!("in units of {} m", format_number(other)),
     }
 }
 
-/// Comments on the regions that the file brings.
+/// Comments on the regions of the file.
 fn regions(facts: &MeshFacts) -> String {
     let example = facts.regions.first().map_or("z-min", |(name, _)| name.as_str());
     let mut text = String::from("#\n");
     if facts.regions.is_empty() && facts.labels.is_empty() {
-        text +=
-            "# The file names no regions. Every body has x-min, x-max, y-min, y-max, z-min, z-max, surface and all.\n";
+        text += "# The file has no named regions. Every body has x-min, x-max, y-min, y-max, z-min, z-max, surface and all.\n";
     } else {
         text += "# Regions of the file, for `pin`, `probe`, `material_regions` …:\n";
         for (name, count) in facts.regions.iter().take(LISTED) {

@@ -1,4 +1,4 @@
-//! Scenes to begin with: `sinew new` writes one of these, with comments, ready to run and to be changed.
+//! Templates: scenes to start from. `sinew new` writes one of them with comments, ready to run and to change.
 
 mod mesh;
 
@@ -8,7 +8,7 @@ pub use mesh::{MeshFacts, plausible_scale};
 
 use crate::value::{Dimension, format_number, format_quantity};
 
-/// A scene to begin with.
+/// A template of a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Template {
     /// A block hangs from a wall and swings.
@@ -25,14 +25,14 @@ pub enum Template {
     Mesh,
 }
 
-/// One row per template: template, name, usual size [m], usual duration [s], what happens.
+/// One row per template: template, name, default size \[m\], default duration \[s\], summary.
 const TEMPLATES: [(Template, &str, f64, f64, &str); 6] = [
     (Template::Hanging, "hanging", 0.2, 1.0, "a block hangs from a wall and swings"),
     (Template::Drop, "drop", 0.1, 1.0, "a soft ball falls on the floor"),
     (Template::Bar, "bar", 0.2, 1.0, "a bar is stretched slowly; the force is measured"),
     (Template::Muscle, "muscle", 0.2, 1.5, "the belly of a muscle is stretched between its ends and let go"),
     (Template::Press, "press", 0.2, 1.0, "a ring is pressed by a moving plate"),
-    (Template::Mesh, "mesh", 0.0, 1.0, "a mesh of yours (--mesh FILE) falls on the floor"),
+    (Template::Mesh, "mesh", 0.0, 1.0, "your mesh (--mesh FILE) falls on the floor"),
 ];
 
 impl Template {
@@ -46,41 +46,41 @@ impl Template {
         TEMPLATES[self as usize].1
     }
 
-    /// The template of a name.
+    /// The template with a name.
     pub fn from_name(name: &str) -> Option<Template> {
         TEMPLATES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Largest extent of the body, unless asked for another [m]; 0 for meshes, which have their own.
+    /// Default of the largest extent of the body \[m\]; 0 for meshes, which have their own size.
     pub fn usual_size(self) -> f64 {
         TEMPLATES[self as usize].2
     }
 
-    /// How long it runs, unless asked for another time [s].
+    /// Default duration \[s\].
     pub fn usual_duration(self) -> f64 {
         TEMPLATES[self as usize].3
     }
 
-    /// What happens, in a few words.
+    /// Summary of the scene in a few words.
     pub fn summary(self) -> &'static str {
         TEMPLATES[self as usize].4
     }
 }
 
-/// What a body is made of: round numbers of the size found in the literature, to be replaced by measured ones.
+/// A tissue: round numbers of the order found in the literature, to be replaced by measured ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tissue {
     /// Name, or `custom`.
     pub name: String,
-    /// Young's modulus [Pa].
+    /// Young's modulus \[Pa\].
     pub young: f64,
     /// Poisson's ratio.
     pub poisson: f64,
-    /// Density [kg/m³].
+    /// Density \[kg/m³\].
     pub density: f64,
 }
 
-/// Name, Young's modulus [Pa], Poisson's ratio, density [kg/m³].
+/// Name, Young's modulus \[Pa\], Poisson's ratio, density \[kg/m³\].
 const TISSUES: [(&str, f64, f64, f64); 8] = [
     ("flesh", 30e3, 0.45, 1050.0),
     ("muscle", 20e3, 0.47, 1060.0),
@@ -93,12 +93,12 @@ const TISSUES: [(&str, f64, f64, f64); 8] = [
 ];
 
 impl Tissue {
-    /// Names of all tissues; the first is the usual one.
+    /// Names of all tissues; the first is the default.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         TISSUES.iter().map(|row| row.0)
     }
 
-    /// The tissue of a name, or one with the Young's modulus that the text says.
+    /// The tissue with a name, or one with the given Young's modulus.
     pub fn parse(text: &str) -> Result<Tissue, String> {
         let named = |&(name, young, poisson, density): &(&str, f64, f64, f64)| Tissue {
             name: name.into(),
@@ -121,21 +121,21 @@ impl Tissue {
     }
 }
 
-/// What a scene is made of.
+/// Parameters of a template.
 #[derive(Clone, Debug)]
 pub struct TemplateParams {
-    /// Largest extent of the body [m].
+    /// Largest extent of the body \[m\].
     pub size: f64,
-    /// What it consists of.
+    /// The tissue of the body.
     pub tissue: Tissue,
-    /// How long it runs [s].
+    /// Duration of the scene \[s\].
     pub duration: f64,
     /// The mesh of [`Template::Mesh`].
     pub mesh: Option<MeshFacts>,
 }
 
 impl TemplateParams {
-    /// What is usual for a template.
+    /// Defaults of a template.
     pub fn usual(template: Template) -> TemplateParams {
         let (_, young, poisson, density) = TISSUES[0];
         let tissue = Tissue { name: TISSUES[0].0.into(), young, poisson, density };
@@ -148,7 +148,7 @@ fn length(value: f64) -> String {
     format_quantity(rounded(value, 3), Dimension::LENGTH)
 }
 
-/// A number with so many significant digits.
+/// A number rounded to this many significant digits.
 fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
@@ -181,7 +181,7 @@ pub fn scene_title(template: Template, params: &TemplateParams) -> String {
     }
 }
 
-/// The text of a scene; `name` is the name of its file, for the comments.
+/// The text of a scene; `name` is its file name, for the comments.
 pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> String {
     let mut text = String::new();
     let title = scene_title(template, params);
@@ -190,7 +190,7 @@ pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> St
     let width = commands.iter().map(|command| command.chars().count()).max().unwrap_or(0);
     text += &format!(
         "# {title}.\n#\n\
-         #   {:width$}  is it sound, and how large is it?\n\
+         #   {:width$}  checks the scene and shows its size\n\
          #   {:width$}  computes it; results are in out/{stem}\n\
          #   {:width$}  shows it in the terminal\n#\n\
          # Numbers carry units. `sinew run {name} --set KEY=VALUE` tries another value without editing.\n\n",
@@ -198,7 +198,7 @@ pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> St
     );
     text += &format!("title = {}\n", quoted(&title));
     text += &format!("duration = \"{} s\"\n", format_number(rounded(params.duration, 4)));
-    text += "frame_rate = 60                  # pictures and recorded numbers per second\n";
+    text += "frame_rate = 60                  # pictures and recorded values per second\n";
     text += match template {
         Template::Bar => "gravity = 0                      # only the grips act\n",
         _ => "",
@@ -213,11 +213,11 @@ pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> St
         Template::Mesh => params.mesh.as_ref().map_or_else(String::new, |facts| mesh::body(facts, params)),
     };
     text += "\n[record]\n\
-             apng = true                      # a moving picture\n\
+             apng = true                      # an animated picture\n\
              # usd = true                     # moving surfaces for Blender, Houdini, usdview\n\
              # vtu = true                     # cells with stress and strain for ParaView\n\
-             # color = \"von_mises\"            # paint pictures with a field\n";
-    text += "\n[expect]                         # what must come out; `sinew run` ends with status 1 otherwise\n\
+             # color = \"von_mises\"            # color pictures by a field\n";
+    text += "\n[expect]                         # expected results; `sinew run` exits with status 1 if they are not met\n\
              inverted_cells = { value = 0, over = \"all\" }\n";
     text
 }
@@ -241,7 +241,7 @@ fn hanging(params: &TemplateParams) -> String {
          mesh = {{ from = \"box\", size = [\"{long}\", \"{thick}\", \"{thick}\"], cell = \"{cell}\" }}\n{}\
          pin = [{{ region = \"x-min\" }}]   # the side that is held; also x-max, y-min …, all, surface\n\
          # damping = {{ stiffness = \"5 ms\" }}   # makes it come to rest\n\n\
-         [[probe]]                        # a place to watch: tip.displacement.z and more in probes.csv\n\
+         [[probe]]                        # a region to watch: tip.displacement.z and more in probes.csv\n\
          name = \"tip\"\nregion = \"x-max\"\n",
         material(params)
     )
@@ -253,7 +253,7 @@ const FLOOR: &str = "\n[[collider]]\nname = \"floor\"\nshape = { type = \"plane\
 fn falling(params: &TemplateParams) -> String {
     let (radius, cell, height) = (length(params.size / 2.0), length(params.size / 8.0), length(params.size * 1.5));
     format!(
-        "[solver]\nsubsteps = 2                     # impacts want shorter steps\n\n\
+        "[solver]\nsubsteps = 2                     # impacts need shorter steps\n\n\
          [[body]]\nname = \"ball\"\n\
          mesh = {{ from = \"sphere\", radius = \"{radius}\", cell = \"{cell}\" }}\n\
          position = [0, 0, \"{height}\"]\n{}{FLOOR}",
@@ -265,7 +265,7 @@ fn bar(params: &TemplateParams) -> String {
     let (long, thick, cell) = (length(params.size), length(params.size / 8.0), length(params.size / 32.0));
     let (time, way) = (format_number(rounded(params.duration, 4)), length(params.size * 0.3));
     format!(
-        "[solver]\ntype = \"quasistatic\"             # equilibrium in each frame: time only moves the grips\n\n\
+        "[solver]\ntype = \"quasistatic\"             # equilibrium in each frame: time only moves the grip\n\n\
          [[body]]\nname = \"bar\"\n\
          mesh = {{ from = \"box\", size = [\"{long}\", \"{thick}\", \"{thick}\"], cell = \"{cell}\", element = \"hex8\" }}\n{}\
          pin = [\n    {{ region = \"x-min\" }},\n    \
@@ -284,9 +284,9 @@ fn muscle(params: &TemplateParams) -> String {
          mesh = {{ from = \"fusiform\", length = \"{long}\", radius = \"{radius}\", end_radius = \"{end}\", cell = \"{cell}\" }}\n{}\
          damping = {{ stiffness = \"5 ms\" }}\n\
          pin = [\n    {{ region = \"x-min\" }},          # one tendon is held\n    \
-         # the other is drawn out, held, and let back\n    \
+         # the other is pulled out, held, and moved back\n    \
          {{ region = \"x-max\", motion = {{ translation = [[\"0 s\", [0, 0, 0]], [\"{} s\", [\"{way}\", 0, 0]], [\"{} s\", [\"{way}\", 0, 0]], [\"{} s\", [0, 0, 0]]] }} }},\n]\n\n\
-         [[probe]]                        # a place to watch: middle.displacement.z and more in probes.csv\n\
+         [[probe]]                        # a point to watch: middle.displacement.z and more in probes.csv\n\
          name = \"middle\"\nbody = \"belly\"\nat = [\"{}\", 0, 0]\n",
         material(params),
         time(0.3),
@@ -303,7 +303,7 @@ fn press(params: &TemplateParams) -> String {
     let time = |part: f64| format_number(rounded(params.duration * part, 3));
     let (long, wide) = (length(params.size * 1.2), length(params.size * 0.6));
     format!(
-        "[solver]\nsubsteps = 2                     # impacts want shorter steps\n\n\
+        "[solver]\nsubsteps = 2                     # impacts need shorter steps\n\n\
          [[body]]\nname = \"ring\"\n\
          mesh = {{ from = \"torus\", radius = \"{}\", tube = \"{}\", cell = \"{}\" }}\n\
          rotation = {{ axis = [1, 0, 0], angle = \"90 deg\" }}   # stands on its edge\n\

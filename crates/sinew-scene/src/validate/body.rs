@@ -1,4 +1,4 @@
-//! Bodies: what their tables say together.
+//! Checks of bodies: combinations of their keys.
 
 use sinew_cell::material::Law;
 
@@ -59,7 +59,7 @@ impl Checker<'_> {
             let how = if law.is_extended() { " with `inversion`" } else { "" };
             let message = format!("the law `{}`{how} has no volume term to take the mean of", body.material.word());
             let problem = self.at(&format!("{path}.volume"), message);
-            self.report(problem.hint("leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"));
+            self.report(problem.hint("leave `volume` out, or use a law with one, for example `stable_neo_hookean`"));
         }
     }
 
@@ -69,11 +69,11 @@ impl Checker<'_> {
             let at = format!("{path}.material_maps[{i}]");
             if map.attribute.is_some() == map.texture.is_some() {
                 let problem = self.at(&at, "a material map has either `attribute` or `texture`");
-                self.report(problem.hint("for instance `attribute = \"stiffness\"`"));
+                self.report(problem.hint("for example `attribute = \"stiffness\"`"));
             }
             if map.young.is_none() && map.poisson.is_none() {
-                let problem = self.at(&at, "a material map says nothing about the material");
-                self.report(problem.hint("for instance `young = [\"10 kPa\", \"100 kPa\"]`"));
+                let problem = self.at(&at, "a material map needs `young` or `poisson`");
+                self.report(problem.hint("for example `young = [\"10 kPa\", \"100 kPa\"]`"));
             }
             if map.range[0] == map.range[1] {
                 let problem = self.at(&format!("{at}.range"), "the two values of a range must differ");
@@ -87,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Regions of another stiffness or law.
+    /// Regions with another stiffness or law.
     fn check_material_regions(&mut self, body: &Body, path: &str) {
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
@@ -113,7 +113,7 @@ impl Checker<'_> {
                 Some(region) => self.check_region(body, region, &format!("{path}.attach[{i}].region")),
                 None if attach.points.is_empty() => {
                     let problem = self.at(&format!("{path}.attach[{i}]"), "an attachment needs `region` or `points`");
-                    self.report(problem.hint("for instance `region = \"x-min\"`"));
+                    self.report(problem.hint("for example `region = \"x-min\"`"));
                 }
                 None => {}
             }
@@ -130,7 +130,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What flesh on a lattice cannot be or have.
+    /// Materials and keys that flesh on a lattice does not support.
     fn check_lattice_body(&mut self, body: &Body, path: &str) {
         let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
         if word == Some(body.material.word()) && body.material.law() != Law::Corotated {
@@ -140,8 +140,8 @@ impl Checker<'_> {
         }
         for (key, time) in [("stiffness", body.damping.stiffness), ("tissue", body.damping.tissue)] {
             if time != 0.0 {
-                let problem =
-                    self.at(&format!("{path}.damping.{key}"), "flesh on a lattice is damped by its mass only");
+                let problem = self
+                    .at(&format!("{path}.damping.{key}"), "flesh on a lattice supports mass-proportional damping only");
                 self.report(problem.hint("use `damping = { mass = … }`, or another `element`"));
             }
         }
@@ -151,16 +151,17 @@ impl Checker<'_> {
         }
         if !body.over.is_empty() {
             let problem = self.at(&format!("{path}.over[0]"), "nodes of a lattice cannot follow other bodies");
-            self.report(problem.hint("take another `element` for the flesh that lies over them"));
+            self.report(problem.hint("use another `element` for the layered flesh"));
         }
         if body.volume.is_some() {
-            let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the centre of its cells");
+            let problem =
+                self.at(&format!("{path}.volume"), "a lattice evaluates the volume at the center of its cells");
             self.report(problem.hint("leave `volume` out"));
         }
     }
 }
 
-/// Whether a file may hold a skeleton.
+/// Whether a file may contain a skeleton.
 fn is_gltf(file: &str) -> bool {
     [".glb", ".gltf"].iter().any(|end| file.to_ascii_lowercase().ends_with(end))
 }

@@ -1,4 +1,4 @@
-//! `[lab]`: what its numbers say; whether what it names exists is checked where scenes are compiled.
+//! Checks of `[lab]` alone; the compiler checks the names in it.
 
 use super::Checker;
 use crate::spec::MAX_FRAMES;
@@ -9,7 +9,7 @@ impl Checker<'_> {
     pub(super) fn check_lab(&mut self) {
         let lab = &self.scene.lab;
         if !(lab.lengths[0] < lab.lengths[1]) {
-            let problem = self.at("lab.lengths", "the second of the two lengths must be the greater one");
+            let problem = self.at("lab.lengths", "the second length must be greater than the first");
             self.report(problem);
         }
         if lab.loads.is_empty() {
@@ -25,7 +25,7 @@ impl Checker<'_> {
             let is_given = self.scene.source.node(path).is_some();
             let problem = self.at(if is_given { path } else { "lab.step" }, "this protocol has too many steps");
             self.report(problem.label(format!(
-                "{} in steps of {} are {} steps, at most {}",
+                "{} in steps of {} gives {} steps, at most {}",
                 format_quantity(time, Dimension::TIME),
                 format_quantity(lab.step, Dimension::TIME),
                 format_number((time / lab.step).round()),
@@ -43,9 +43,9 @@ impl Checker<'_> {
                     let is_timed =
                         expectation.at.is_some() || expectation.over.is_some() || expectation.monotone.is_some();
                     if is_timed || expectation.compare.is_some() {
-                        let message = "figures of the laboratory are single numbers, without time";
+                        let message = "results of the laboratory are single numbers, without time";
                         let problem = self.at(&path, message);
-                        self.report(problem.hint("expect them with `value`, `min` and `max`"));
+                        self.report(problem.hint("use `value`, `min` and `max`"));
                     }
                 }
             }

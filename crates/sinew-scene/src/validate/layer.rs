@@ -1,17 +1,17 @@
-//! Whether layers name what exists.
+//! Checks of layers: the names that they refer to.
 
 use super::Checker;
 use crate::{spec::body::Body, suggest};
 
 impl Checker<'_> {
-    /// Fascia, and the bodies that this one lies over.
+    /// Fascia, and the bodies under this one.
     pub(super) fn check_layers(&mut self, body: &Body, path: &str) {
         for (i, sheath) in body.sheath.iter().enumerate() {
             self.check_region(body, &sheath.region, &format!("{path}.sheath[{i}].region"));
             if body.sheath[..i].iter().any(|other| other.name == sheath.name) {
-                let message = format!("body `{}` has another sheath of the name `{}`", body.name, sheath.name);
+                let message = format!("body `{}` has another sheath named `{}`", body.name, sheath.name);
                 let problem = self.at(&format!("{path}.sheath[{i}]"), message);
-                self.report(problem.hint("give each sheath a `name` of its own"));
+                self.report(problem.hint("give each sheath its own `name`"));
             }
         }
         let scene = self.scene;
@@ -19,7 +19,7 @@ impl Checker<'_> {
         for (i, layer) in body.over.iter().enumerate() {
             let at = format!("{path}.over[{i}].body");
             if layer.body == body.name {
-                let problem = self.at(&at, format!("body `{}` cannot lie over itself", body.name));
+                let problem = self.at(&at, format!("body `{}` cannot be layered on itself", body.name));
                 self.report(problem);
                 continue;
             }
@@ -34,12 +34,12 @@ impl Checker<'_> {
             };
             if own.is_some_and(|own| below > own) {
                 let problem = self.at(&at, format!("body `{}` comes after `{}`", layer.body, body.name));
-                self.report(problem.hint("a body comes after those that it lies over: move it down"));
+                self.report(problem.hint("a body must come after those that it is layered on: move it down"));
             }
             if !scene.body[below].over.is_empty() || !scene.body[below].bind.is_empty() {
-                let message = format!("`{}` follows other bodies itself", layer.body);
+                let message = format!("`{}` is itself layered on other bodies", layer.body);
                 let problem = self.at(&at, message);
-                self.report(problem.hint("let this body lie over those as well, and do without the layer between"));
+                self.report(problem.hint("layer this body on those as well, and remove the layer in between"));
             }
         }
     }

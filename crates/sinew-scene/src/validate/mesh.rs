@@ -1,4 +1,4 @@
-//! Meshes: sizes and counts that can be made, and files that are there.
+//! Checks of meshes: possible sizes and counts, and existing files.
 
 use super::Checker;
 use crate::spec::mesh::{Element, MAX_CELLS, Mesh, MeshProblem};
@@ -75,7 +75,7 @@ impl Checker<'_> {
                 near.strip_prefix(self.scene.source.folder()).unwrap_or(&near).display()
             )),
             None if reference.starts_with('@') => {
-                problem.hint("`@` names a mesh that is handed over with the scene, from Rust or Python")
+                problem.hint("`@` names a mesh attached to the scene from Rust or Python")
             }
             None => problem.hint("files are relative to the folder of the scene"),
         });

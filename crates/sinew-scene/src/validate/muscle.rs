@@ -1,4 +1,4 @@
-//! Muscles and fibers: what their tables say.
+//! Checks of muscles and fibers.
 
 use sinew_cell::material::Law;
 
@@ -8,13 +8,13 @@ use crate::spec::body::Body;
 use crate::spec::material::{Between, Fibers, Material};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
 
-/// Whether cells of a law may have fibers that pull.
+/// Whether cells of a law may have contractile fibers.
 fn takes_fibers(material: &Material) -> bool {
     material.law().takes_fibers()
 }
 
 impl Checker<'_> {
-    /// A law with fibers, and a muscle, need to know where they run; nothing else looks.
+    /// A law with fibers, and a muscle, need fiber directions; nothing else uses them.
     pub(super) fn check_fibers(&mut self, body: &Body, path: &str) {
         // A law that could not be read has been replaced by another.
         let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
@@ -24,11 +24,11 @@ impl Checker<'_> {
         let needs_fibers = body.material.law().needs_fibers();
         let has_fibers = body.fibers.is_some() || body.mesh.source().has_fibers();
         if needs_fibers && !has_fibers {
-            let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
+            let message = format!("body `{}` needs `fibers`: its law has fibers", body.name);
             let problem = self.at(&format!("{path}.material"), message);
-            self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
+            self.report(problem.hint("for example `fibers = { along = [1, 0, 0] }`"));
         } else if body.fibers.is_some() && !needs_fibers && body.muscle.is_empty() {
-            let message = format!("the law `{}` has no fibres", body.material.word());
+            let message = format!("the law `{}` has no fibers", body.material.word());
             let problem = self.at(&format!("{path}.fibers"), message);
             self.report(
                 problem.hint("use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out"),
@@ -45,7 +45,7 @@ impl Checker<'_> {
         let others = body.material_regions.iter().filter_map(|part| part.material.as_ref());
         let is_taken = takes_fibers(&body.material) || others.into_iter().any(takes_fibers);
         if !body.muscle.is_empty() && !body.mesh.is_lattice() && is_read && !is_taken {
-            let message = format!("flesh of the law `{}` takes no muscle fibres", body.material.word());
+            let message = format!("the law `{}` does not support muscle fibers", body.material.word());
             let problem = self.at(&format!("{path}.material.type"), message);
             let laws: Vec<&str> = Law::plain().filter(|law| law.takes_fibers()).map(Law::name).collect();
             let laws = laws.join("`, `");
@@ -62,26 +62,26 @@ impl Checker<'_> {
                 self.check_between(body, between, &format!("{at}.fibers"));
             }
             if muscle.excitation.is_some() && self.scene.source.node(&format!("{at}.activation")).is_some() {
-                let message = "a muscle has either `activation` or `excitation`, from which activation follows";
+                let message = "a muscle has either `activation` or `excitation`, not both";
                 let problem = self.at(&format!("{at}.excitation"), message);
                 self.report(problem);
             }
             for key in ["active_curve", "passive_curve", "velocity_curve"] {
-                // Left out, a curve is empty too, and that of `curves` stands in its place.
+                // An omitted curve is empty too; the curve of `curves` then replaces it.
                 let is_empty = self
                     .scene
                     .source
                     .node(&format!("{at}.{key}"))
                     .is_some_and(|node| matches!(node.value, Value::List(_)) && node.items().is_empty());
                 if is_empty {
-                    let problem = self.at(&format!("{at}.{key}"), "a curve needs points, and this one has none");
-                    self.report(problem.hint("leave it out to have that of `curves`"));
+                    let problem = self.at(&format!("{at}.{key}"), "a curve needs at least one point");
+                    self.report(problem.hint("leave it out to use that of `curves`"));
                 }
             }
             if !muscle.velocity_curve.is_empty() && muscle.max_velocity.is_none() {
-                let message = "a curve of force over speed needs `max_velocity`, in which speeds are counted";
+                let message = "a force–velocity curve needs `max_velocity`, the unit of its speeds";
                 let problem = self.at(&format!("{at}.velocity_curve"), message);
-                self.report(problem.hint("for instance `max_velocity = \"10 1/s\"`"));
+                self.report(problem.hint("for example `max_velocity = \"10 1/s\"`"));
             }
             if body.mesh.is_lattice() {
                 let is_plain = muscle.curves == CurveSet::Teran
@@ -91,9 +91,9 @@ impl Checker<'_> {
                     && muscle.optimal_stretch == 1.0
                     && muscle.stretch != Some(StretchMeasure::Isochoric);
                 if !is_plain {
-                    let message = "muscles of bodies on lattices have the curves `teran` over the full stretch only";
+                    let message = "muscles of bodies on lattices support only the curves `teran` and the full stretch";
                     let problem = self.at(&at, message);
-                    self.report(problem.hint("leave curves, speed and stretch out, or use a mesh of other cells"));
+                    self.report(problem.hint("leave out curves, speed and stretch, or use a mesh of other cells"));
                 }
             }
         }
@@ -103,7 +103,8 @@ impl Checker<'_> {
         self.check_region(body, &between.from, &format!("{fibers}.between.from"));
         self.check_region(body, &between.to, &format!("{fibers}.between.to"));
         if between.from == between.to && !between.from.is_empty() {
-            let problem = self.at(&format!("{fibers}.between.to"), "fibres must end elsewhere than they start");
+            let problem =
+                self.at(&format!("{fibers}.between.to"), "fibers must not end in the region where they start");
             self.report(problem);
         }
     }

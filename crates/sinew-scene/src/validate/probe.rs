@@ -1,4 +1,4 @@
-//! Whether probes look at something that exists.
+//! Checks of probes: each must watch something that exists.
 
 use super::Checker;
 use crate::spec::Probe;
@@ -13,22 +13,22 @@ impl Checker<'_> {
                 0 => {
                     let message = format!("probe `{}` needs one of `at`, `region`, `section` and `lever`", probe.name);
                     let problem = self.at(&path, message);
-                    self.report(problem.hint("for instance `region = \"x-max\"`"));
+                    self.report(problem.hint("for example `region = \"x-max\"`"));
                 }
                 1 => {}
                 _ => {
                     let problem = self.at(&path, "a probe has one of `at`, `region`, `section` and `lever`");
-                    self.report(problem.hint("make it several probes"));
+                    self.report(problem.hint("use several probes"));
                 }
             }
             if let Some(lever) = &probe.lever
                 && lever.pin.is_some() == lever.tendon.is_some()
             {
                 let problem = self.at(&format!("{path}.lever"), "a lever has either `pin` or `tendon`");
-                self.report(problem.hint("for instance `pin = \"insertion\"`"));
+                self.report(problem.hint("for example `pin = \"insertion\"`"));
             }
             if scene.rigid.iter().any(|rigid| rigid.name == probe.name) {
-                let message = format!("`{}` is the name of a rigid, whose values have such names already", probe.name);
+                let message = format!("`{}` is the name of a rigid, whose values have the same names", probe.name);
                 let problem = self.at(&format!("{path}.name"), message);
                 self.report(problem.hint("choose another name"));
             }
@@ -59,7 +59,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is rigid has points, and no regions, sections or levers.
+    /// Rigids have points, but no regions, sections or levers.
     fn check_rigid_probe(&mut self, probe: &Probe, path: &str) {
         let given = [
             ("region", probe.region.is_some()),
@@ -68,7 +68,7 @@ impl Checker<'_> {
         ];
         for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
             let problem = self.at(&format!("{path}.{key}"), format!("a rigid has no {key} to watch"));
-            self.report(problem.hint("watch a point of it, for instance `at = [0, 0, \"5 cm\"]`"));
+            self.report(problem.hint("watch one of its points, for example `at = [0, 0, \"5 cm\"]`"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `[record]`: what is written, and under which names.
+//! Checks of `[record]`: outputs and their names.
 
 use super::Checker;
 use crate::output::{OutputPlan, SkinFormat};
@@ -12,32 +12,33 @@ impl Checker<'_> {
         if let Some([low, high]) = record.range
             && low >= high
         {
-            let problem = self.at("record.range", "the range of colours must increase");
+            let problem = self.at("record.range", "the color range must increase");
             self.report(problem.label(format!("from {} to {}", format_number(low), format_number(high))));
         }
         if record.camera.eye.is_some() && record.camera.eye == record.camera.target {
             let problem = self.at("record.camera.target", "the camera cannot look at itself");
-            self.report(problem.label("is where `eye` is"));
+            self.report(problem.label("is the same as `eye`"));
         }
     }
 
-    /// Characters are written in some formats only, and only if there is one.
+    /// Characters need certain formats, and the scene must have one.
     fn check_skins(&mut self) {
         let scene = self.scene;
         for (k, file) in scene.record.skin.iter().enumerate() {
             let path = format!("record.skin[{k}]");
             if SkinFormat::of(file).is_none() {
-                let problem = self.at(&path, format!("`{file}`: characters are written as .usda, .pc2 or .glb"));
+                let problem =
+                    self.at(&path, format!("`{file}`: the format of a character must be .usda, .pc2 or .glb"));
                 self.report(problem);
             }
             if scene.body.iter().all(|body| body.rig.is_none()) {
-                let problem = self.at(&path, "no body is a character with a skeleton");
+                let problem = self.at(&path, "no body has a skeleton");
                 self.report(problem.hint("give a body `rig`, or use `usd`, `pc2` or `glb`"));
             }
         }
     }
 
-    /// Which frames of a character are written, and what of the time between.
+    /// The frames of a character that are written, and the shutter times between them.
     fn check_shutter(&mut self) {
         let (scene, record) = (self.scene, &self.scene.record);
         if let Some([open, close]) = record.skin_shutter {
@@ -65,20 +66,22 @@ impl Checker<'_> {
             if (first as f64) < begins || last as f64 > ends {
                 let problem = self.at("record.skin_frames", "these frames are not all simulated");
                 let label = format!("frames {} to {} are", format_number(begins), format_number(ends));
-                self.report(problem.label(label).hint("`start`, `preroll` and `duration` say what is"));
+                self.report(
+                    problem.label(label).hint("`start`, `preroll` and `duration` determine the simulated frames"),
+                );
             }
         }
     }
 
-    /// Two outputs of one name would overwrite each other.
+    /// Two outputs with one name would overwrite each other.
     pub(super) fn check_file_names(&mut self) {
         for clash in OutputPlan::of(self.scene).clashes() {
-            // Where the scene names one of the two, the mistake is there.
+            // If the scene names one of the two, the mistake is there.
             let other = clash.other.as_deref().filter(|_| self.scene.source.node(&clash.key).is_none());
             let name = |key: &str| format!("`{}`", key.trim_start_matches("record."));
             let message = match &clash.other {
                 Some(other) => format!("{} and {} would write the same file", name(&clash.key), name(other)),
-                None => format!("{} takes the name of a file that every run keeps", name(&clash.key)),
+                None => format!("{} has the name of a file that every run writes", name(&clash.key)),
             };
             let problem = self.at(other.unwrap_or(&clash.key), message);
             self.report(problem.label(format!("writes `{}`", clash.file)).hint("choose another name"));

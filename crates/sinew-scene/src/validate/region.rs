@@ -1,4 +1,4 @@
-//! Regions, and names of bodies and rigids that others refer to.
+//! Checks of regions, and of references to bodies and rigids.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::spec::region::{BUILTIN_REGIONS, Region};
 use crate::suggest;
 use crate::value::{Dimension, format_quantity};
 
-/// Most regions of a body: more are a wrong file, and cycles among them are looked for pair by pair.
+/// Maximum number of regions of a body: a file with more is wrong, and the search for cycles compares all pairs.
 const MAX_REGIONS: usize = 1000;
 
 impl Checker<'_> {
@@ -63,13 +63,13 @@ impl Checker<'_> {
                 Region::Sphere(_) | Region::Label(_) => {}
             }
             if leads_to_itself(body, name) {
-                let problem = self.at(&at, format!("the region `{name}` is made of itself"));
+                let problem = self.at(&at, format!("the region `{name}` refers to itself"));
                 self.report(problem);
             }
         }
     }
 
-    /// Names that a mesh file may bring are only known when it is read.
+    /// Regions of a mesh file are only known after it is read.
     pub(super) fn check_region(&mut self, body: &Body, name: &str, path: &str) {
         let own = body.mesh.source().regions();
         let is_open = own.is_none();
@@ -92,12 +92,12 @@ impl Checker<'_> {
             return;
         }
         if to == "world" {
-            let problem = self.at(path, "nodes are bound to the world by `pin`");
+            let problem = self.at(path, "`pin` holds nodes in the world, not `bind`");
             self.report(problem.hint("move this entry to `pin`"));
             return;
         }
         if to == body.name {
-            let problem = self.at(path, format!("body `{to}` cannot hold itself"));
+            let problem = self.at(path, format!("body `{to}` cannot be bound to itself"));
             self.report(problem);
             return;
         }

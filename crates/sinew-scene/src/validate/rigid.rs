@@ -1,4 +1,4 @@
-//! What is rigid, and contact.
+//! Checks of rigids, colliders and contact.
 
 use super::Checker;
 use crate::spec::motion::Motion;
@@ -24,7 +24,7 @@ impl Checker<'_> {
             let path = format!("collider[{i}]");
             self.check_rigid_motion(collider.motion.as_ref(), &path);
             if let (ColliderShape::Plane(_), Side::Inside) = (&collider.shape, collider.side) {
-                let problem = self.at(&format!("{path}.side"), "a half-space cannot lie within flesh");
+                let problem = self.at(&format!("{path}.side"), "a half-space cannot lie inside flesh");
                 self.report(problem.hint("give it another shape, or leave `side` out"));
             }
             if let ColliderShape::Capsule(capsule) = &collider.shape
@@ -40,7 +40,10 @@ impl Checker<'_> {
         let scene = self.scene;
         let Some(contact) = &scene.contact else { return };
         let limit = |path: String| {
-            scene.source.problem(&path, "stiffness across the normal is at most that along it").hint("give at most 1")
+            scene
+                .source
+                .problem(&path, "the tangential stiffness must not exceed the normal stiffness")
+                .hint("give at most 1")
         };
         let mut problems = Vec::new();
         if contact.tangential > 1.0 {
@@ -70,7 +73,7 @@ impl Checker<'_> {
 
     fn check_rigid_motion(&mut self, motion: Option<&Motion>, path: &str) {
         if motion.is_some_and(|motion| motion.deformation.is_some()) {
-            let problem = self.at(&format!("{path}.motion.deformation"), "what is rigid cannot deform");
+            let problem = self.at(&format!("{path}.motion.deformation"), "rigids and colliders cannot deform");
             self.report(problem.hint("`deformation` is for the pins of a body"));
         }
     }

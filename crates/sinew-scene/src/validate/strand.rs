@@ -1,4 +1,4 @@
-//! Which keys of strands and tendons go together.
+//! Checks of strands and tendons: combinations of keys.
 
 use super::Checker;
 use crate::{
@@ -16,9 +16,9 @@ impl Checker<'_> {
             let is_taken = body.strand[..i].iter().any(|other| other.name == strand.name)
                 || body.muscle.iter().any(|muscle| muscle.region == strand.name);
             if is_taken && !strand.name.is_empty() {
-                let message = format!("body `{}` has another muscle of the name `{}`", body.name, strand.name);
+                let message = format!("body `{}` has another muscle named `{}`", body.name, strand.name);
                 let problem = self.at(&format!("{at}.name"), message);
-                self.report(problem.hint("give each strand a `name` of its own"));
+                self.report(problem.hint("give each strand its own `name`"));
             }
             self.check_columns(body, strand, &at);
         }
@@ -26,8 +26,8 @@ impl Checker<'_> {
             let at = format!("{path}.tendon[{i}]");
             let name = tendon.full_name();
             if body.tendon[..i].iter().any(|other| other.full_name() == name) && !name.is_empty() {
-                let problem = self.at(&at, format!("body `{}` has other tendons of the name `{name}`", body.name));
-                self.report(problem.hint("give each group of tendons a `name` of its own"));
+                let problem = self.at(&at, format!("body `{}` has other tendons named `{name}`", body.name));
+                self.report(problem.hint("give each group of tendons its own `name`"));
             }
             self.check_tendon(body, tendon, &at);
         }
@@ -40,13 +40,13 @@ impl Checker<'_> {
                 false => "a strand has either `columns` or `points`, not both",
             };
             let problem = self.at(at, message);
-            self.report(problem.hint("for instance `columns = { from = \"x-min\", to = \"x-max\" }`"));
+            self.report(problem.hint("for example `columns = { from = \"x-min\", to = \"x-max\" }`"));
         }
         if let Some(columns) = &strand.columns {
             self.check_region(body, &columns.from, &format!("{at}.columns.from"));
             self.check_region(body, &columns.to, &format!("{at}.columns.to"));
             if columns.from == columns.to && !columns.from.is_empty() {
-                let problem = self.at(&format!("{at}.columns.to"), "columns begin and end in different regions");
+                let problem = self.at(&format!("{at}.columns.to"), "columns must begin and end in different regions");
                 self.report(problem.label("is where they begin"));
             }
             self.check_generator_count(columns.count * columns.segments, &format!("{at}.columns.segments"));
@@ -54,12 +54,12 @@ impl Checker<'_> {
         self.check_generator_count(strand.points.iter().map(Vec::len).sum(), &format!("{at}.points"));
         for (column, points) in strand.points.iter().enumerate() {
             if points.len() < 2 {
-                let problem = self.at(&format!("{at}.points[{column}]"), "a column needs at least two places");
+                let problem = self.at(&format!("{at}.points[{column}]"), "a column needs at least two points");
                 self.report(problem.label(format!("has {}", points.len())));
             }
             if let Some(k) = points.windows(2).position(|pair| pair[0] == pair[1]) {
                 let problem = self.at(&format!("{at}.points[{column}][{}]", k + 1), "this generator has no length");
-                self.report(problem.label("is the place before it again"));
+                self.report(problem.label("is the same as the point before it"));
             }
         }
     }
@@ -75,7 +75,7 @@ impl Checker<'_> {
         let begins = [tendon.region.is_some(), !tendon.points.is_empty(), tendon.strand.is_some()];
         if begins.into_iter().filter(|is_given| *is_given).count() != 1 {
             let problem = self.at(at, "tendons begin at one of `region`, `points` and `strand`");
-            self.report(problem.hint("for instance `region = \"x-max\"`"));
+            self.report(problem.hint("for example `region = \"x-max\"`"));
         }
         if let Some(region) = &tendon.region {
             self.check_region(body, region, &format!("{at}.region"));
@@ -94,7 +94,7 @@ impl Checker<'_> {
         match (&tendon.anchor, &tendon.offset) {
             (None, None) => {
                 let problem = self.at(at, "tendons end at an `anchor`, or by an `offset` from where they begin");
-                self.report(problem.hint("for instance `offset = [\"2 cm\", 0, 0]`"));
+                self.report(problem.hint("for example `offset = [\"2 cm\", 0, 0]`"));
             }
             (Some(_), Some(_)) => {
                 let problem = self.at(&format!("{at}.offset"), "tendons have either `anchor` or `offset`, not both");
@@ -102,7 +102,7 @@ impl Checker<'_> {
             }
             (None, Some([0.0, 0.0, 0.0])) => {
                 let problem = self.at(&format!("{at}.offset"), "these tendons have no length");
-                self.report(problem.hint("to hold the flesh where it is use `pin` or `attach`"));
+                self.report(problem.hint("to hold the flesh in place use `pin` or `attach`"));
             }
             _ => {}
         }
@@ -112,8 +112,8 @@ impl Checker<'_> {
             self.report(problem);
         }
         if tendon.motion.is_some() && tendon.to != "world" {
-            let problem = self.at(&format!("{at}.motion"), "only anchors in the world have a motion of their own");
-            self.report(problem.label(format!("these belong to `{}`", tendon.to)));
+            let problem = self.at(&format!("{at}.motion"), "only anchors in the world can have `motion`");
+            self.report(problem.label(format!("these end at `{}`", tendon.to)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `[expect]` and `[study]`.
+//! Checks of `[expect]` and `[study]`.
 
 use super::Checker;
 use crate::diagnostic::Diagnostic;
@@ -8,7 +8,7 @@ use crate::spec::expect::{Expectation, Instant, TimeSpan};
 use crate::spec::study::Study;
 use crate::value::{Dimension, format_number, format_quantity};
 
-/// Most runs of a study.
+/// Maximum number of runs of a study.
 const MAX_RUNS: usize = 1000;
 
 impl Checker<'_> {
@@ -22,7 +22,7 @@ impl Checker<'_> {
             expectation.compare.is_some(),
         ];
         if !claims.contains(&true) {
-            let problem = self.at(path, "this expectation expects nothing");
+            let problem = self.at(path, "this expectation has no condition");
             self.report(problem.hint("give one of `value`, `min`, `max`, `monotone`, `compare`"));
         }
         if tolerance && expectation.value.is_none() {
@@ -45,7 +45,7 @@ impl Checker<'_> {
         if let Some(Instant::Time(time)) = expectation.at
             && time > end
         {
-            let problem = self.at(&format!("{path}.at"), "this moment never comes").label(after_end.clone());
+            let problem = self.at(&format!("{path}.at"), "this time is after the end").label(after_end.clone());
             self.report(problem);
         }
         if let Some(TimeSpan::Between(from, to)) = expectation.over {
@@ -53,7 +53,7 @@ impl Checker<'_> {
                 let problem = self.at(&format!("{path}.over"), "the times of `over` must increase");
                 self.report(problem);
             } else if from > end {
-                let problem = self.at(&format!("{path}.over"), "this time never comes").label(after_end);
+                let problem = self.at(&format!("{path}.over"), "this time is after the end").label(after_end);
                 self.report(problem);
             }
         }
@@ -68,7 +68,7 @@ impl Checker<'_> {
             (true, true) => Some(self.at("study.cases", "a study has either `vary` and `values` or `cases`, not both")),
             (false, false) => Some(
                 self.at("study", "this study varies nothing")
-                    .hint("give `vary` and `values`, for instance `vary = \"body.beam.mesh.cell\"`, `values = [\"2 cm\", \"1 cm\"]`"),
+                    .hint("give `vary` and `values`, for example `vary = \"body.beam.mesh.cell\"`, `values = [\"2 cm\", \"1 cm\"]`"),
             ),
             (true, false) if study.vary.is_none() => Some(self.at("study.values", "`values` need `vary`")),
             (true, false) if study.values.is_empty() => Some(self.at("study.vary", "`vary` needs `values`")),
@@ -103,7 +103,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Decodes the scene with the values of one run: a mistake in them must not show after hours of other runs.
+    /// Decodes the scene with the values of one run, so that a mistake in them does not appear after hours of other
+    /// runs.
     fn check_run(&mut self, run: &[Override], path: &str, by_values: bool) {
         let mut root = self.scene.source.root().clone();
         let mut found = Vec::new();

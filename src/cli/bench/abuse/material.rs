@@ -2,30 +2,30 @@
 
 use super::random::{Random, rounded};
 
-/// An elastic law as the scene file describes it.
+/// An elastic law in the syntax of a scene.
 pub struct Law {
     /// Value of `material`.
     pub table: String,
-    /// Value of `fibers`, for a law that has them.
+    /// Value of `fibers`, for a law with fibers.
     pub fibers: Option<String>,
-    /// What it is called in lists of failures.
+    /// Name in lists of failures.
     pub tag: String,
-    /// Young's modulus at small strains [Pa].
+    /// Young's modulus at small strains \[Pa\].
     pub young: f64,
     /// Poisson's ratio at small strains.
     pub poisson: f64,
     /// Coefficients other than Young's modulus that scale with the stiffness.
     pub coefficients: Vec<(&'static str, f64)>,
-    /// Largest dead load over Young's modulus that surely has an equilibrium.
+    /// Largest dead load over Young's modulus with a guaranteed equilibrium.
     pub largest_load: f64,
-    /// Largest weight ρ g L over Young's modulus that surely has one.
+    /// Largest weight ρ g L over Young's modulus with a guaranteed equilibrium.
     pub largest_weight: f64,
-    /// Whether cells may be turned inside out.
+    /// Whether cells may invert.
     pub can_invert: bool,
 }
 
 impl Law {
-    /// Speed of pressure waves at rest [m/s].
+    /// Speed of pressure waves at rest \[m/s\].
     pub fn wave_speed(&self, density: f64) -> f64 {
         let nu = self.poisson;
         let modulus = self.young * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu));
@@ -35,7 +35,7 @@ impl Law {
     }
 }
 
-/// A random law; one of those that can be turned inside out when the start asks for it.
+/// A random law; one that allows inversion if the initial shape needs it.
 pub fn law(random: &mut Random, must_invert: bool) -> Law {
     let barrier = if must_invert { 0.0 } else { 1.0 };
     let kind = random.pick(&[
@@ -50,7 +50,7 @@ pub fn law(random: &mut Random, must_invert: bool) -> Law {
         (12.0, "fiber_reinforced"),
     ]);
     let young = rounded(random.magnitude(10.0, 1e9));
-    // Not below zero: with λ < 0 the energy of large strains has no lower bound.
+    // Not negative: with λ < 0 the energy of large strains has no lower bound.
     let poisson = if random.chance(0.7) { random.between(0.0, 0.45) } else { 0.5 - random.magnitude(1e-3, 5e-2) };
     let poisson = rounded(poisson);
     let inversion = if kind.ends_with("+inversion") {
@@ -73,7 +73,7 @@ pub fn law(random: &mut Random, must_invert: bool) -> Law {
         young,
         poisson,
         coefficients: vec![("young", young)],
-        // Energies that grow as |F|² carry any dead load, however far it stretches them.
+        // Energies that grow as |F|² carry any dead load, at some stretch.
         largest_load: 1.0,
         largest_weight: 10.0,
         can_invert: !matches!(kind, "linear" | "stvk" | "neo_hookean" | "mooney_rivlin"),
@@ -86,7 +86,7 @@ pub fn law(random: &mut Random, must_invert: bool) -> Law {
         let bulk = rounded(young / (3.0 * (1.0 - 2.0 * poisson)));
         law.table = format!("{{ type = \"{word}\", c10 = {c10:?}, c01 = {c01:?}, bulk = {bulk:?}{inversion} }}");
         law.coefficients = vec![("c10", c10), ("c01", c01), ("bulk", bulk)];
-        // Bulk energy (ln J)² grows slower than the work of a load: beyond some load the body swells without end.
+        // The bulk energy (ln J)² grows slower than the work of a load: beyond some load the body expands forever.
         (law.largest_load, law.largest_weight) = (0.02, 0.05);
     }
     if word == "fiber_reinforced" {

@@ -1,4 +1,4 @@
-//! Bodies to mistreat: those that scenes can name, and files with the cells that mesh generators should not make.
+//! Random bodies: the shapes of scenes, and mesh files with bad cells.
 
 use std::fmt::Write as _;
 
@@ -8,38 +8,38 @@ use sinew_math::Vec3;
 
 use super::random::{Random, rounded};
 
-/// Smallest dihedral angle of spoiled meshes [rad]: one degree.
+/// Smallest dihedral angle of bad meshes \[rad\]: one degree.
 const SMALLEST_ANGLE: f64 = std::f64::consts::PI / 180.0;
 
-/// A body as the scene file describes it.
+/// A body in the syntax of a scene.
 pub struct Shape {
     /// Value of `mesh`.
     pub table: String,
-    /// What it is called in lists of failures.
+    /// Name in lists of failures.
     pub tag: &'static str,
-    /// Corners of the bounding box [m].
+    /// Corners of the bounding box \[m\].
     pub low: [f64; 3],
     /// The opposite corner.
     pub high: [f64; 3],
-    /// The axis along which it is held and pulled.
+    /// The axis along which it is pinned and pulled.
     pub axis: usize,
     /// Whether whole faces lie on the sides of the bounding box across that axis.
     pub is_flat: bool,
     /// Disconnected parts.
     pub pieces: usize,
-    /// Shortest edge or height that explicit steps must resolve [m].
+    /// Shortest edge or height, for the stable explicit step \[m\].
     pub finest: f64,
-    /// Text of the mesh file, if one is needed.
+    /// Text of the mesh file, if any.
     pub file: Option<String>,
 }
 
 impl Shape {
-    /// Extent of the bounding box along an axis [m].
+    /// Extent of the bounding box along an axis \[m\].
     pub fn extent(&self, axis: usize) -> f64 {
         self.high[axis] - self.low[axis]
     }
 
-    /// The largest extent [m].
+    /// The largest extent \[m\].
     pub fn size(&self) -> f64 {
         (0..3).map(|axis| self.extent(axis)).fold(0.0, f64::max)
     }
@@ -50,7 +50,7 @@ impl Shape {
     }
 }
 
-/// A body of about `cells` cells and `size` meters; `file` is the name a mesh file would get.
+/// A body of about `cells` cells and `size` meters; `file` is the name of its mesh file, if any.
 pub fn shape(random: &mut Random, cells: f64, size: f64, file: &str) -> Result<Shape, ProceduralError> {
     let size = rounded(size);
     match random.pick(&[
@@ -78,11 +78,11 @@ pub fn shape(random: &mut Random, cells: f64, size: f64, file: &str) -> Result<S
     }
 }
 
-/// Edge lengths of a block, longest along x, and numbers of cubes so that it gets about `cubes` of them.
+/// Edge lengths of a block, longest along x, and its number of cubes along each axis, about `cubes` in total.
 fn block_of(random: &mut Random, cubes: f64, size: f64) -> ([f64; 3], [usize; 3]) {
     let edges = [size, rounded(size * random.between(0.2, 1.0)), rounded(size * random.between(0.2, 1.0))];
     let cube = (edges.iter().product::<f64>() / cubes).cbrt();
-    // Three cubes along x: no cell may touch both ends, where pins ask for opposite things.
+    // At least three cubes along x: no cell may touch both ends, whose pins move apart.
     let counts = [0, 1, 2].map(|axis| ((edges[axis] / cube).round() as usize).max(if axis == 0 { 3 } else { 1 }));
     (edges, counts)
 }
@@ -114,7 +114,7 @@ fn block(random: &mut Random, tag: &'static str, cells: f64, size: f64) -> Shape
     }
 }
 
-/// Edge length of tetrahedra that fill `volume` with so many cells: a regular one of edge h has h³/8.5.
+/// Edge length of `cells` tetrahedra that fill `volume`: a regular one of edge h has the volume h³/8.5.
 fn edge_for(volume: f64, cells: f64) -> f64 {
     rounded((8.5 * volume / cells).cbrt())
 }
@@ -161,12 +161,12 @@ fn fusiform(random: &mut Random, cells: f64, size: f64) -> Shape {
 
 fn figure(size: f64) -> Shape {
     let table = format!("{{ from = \"figure\", height = {size:?}, cells = 24 }}");
-    // Arms spread as wide as it is tall.
+    // Its arm span equals its height.
     let (low, high) = ([-0.5 * size, -0.2 * size, 0.0], [0.5 * size, 0.2 * size, size]);
     Shape { axis: 2, ..round_shape(table, "figure", low, high, size / 24.0) }
 }
 
-/// A block whose cells are spoiled, written as a file.
+/// A block with bad cells, as a mesh file.
 fn written(
     random: &mut Random,
     tag: &'static str,
@@ -181,7 +181,7 @@ fn written(
     let mut positions = mesh.positions().to_vec();
     let (mut high, mut finest) = (edges, 0.0);
     match tag {
-        // Cells grow along x by up to a hundred.
+        // Cells grow along x by a factor of up to a hundred.
         "graded" => {
             let growth = random.magnitude(5.0, 100.0).ln();
             let map = |s: f64| (growth * s).exp_m1() / growth.exp_m1();
@@ -195,7 +195,7 @@ fn written(
             positions.iter_mut().for_each(|x| x.z *= factor);
             high[2] = edges[2] * factor;
         }
-        "slivers" => spoil(random, &mesh, &mut positions),
+        "slivers" => distort(random, &mesh, &mut positions),
         _ => {}
     }
     let mut all = positions.clone();
@@ -232,8 +232,8 @@ fn corners(mesh: &CellMesh, cell: usize) -> [u32; 4] {
     [nodes[0], nodes[1], nodes[2], nodes[3]]
 }
 
-/// Moves about one inner node in five towards a face of a cell around it, until a dihedral angle is one degree.
-fn spoil(random: &mut Random, mesh: &CellMesh, positions: &mut [Vec3]) {
+/// Moves one inner node in five toward a face of an adjacent cell, until a dihedral angle is one degree.
+fn distort(random: &mut Random, mesh: &CellMesh, positions: &mut [Vec3]) {
     let mut cells_of: Vec<Vec<usize>> = vec![Vec::new(); positions.len()];
     for cell in 0..mesh.cell_count() {
         corners(mesh, cell).iter().for_each(|&node| cells_of[node as usize].push(cell));
@@ -252,7 +252,7 @@ fn spoil(random: &mut Random, mesh: &CellMesh, positions: &mut [Vec3]) {
         let smallest = |positions: &[Vec3]| {
             around.iter().map(|&cell| smallest_angle(corners(mesh, cell), positions)).fold(f64::INFINITY, f64::min)
         };
-        // The angle falls from where the node is to zero or less on the face.
+        // The angle falls from its present value to zero or less on the face.
         let (mut sound, mut flat) = (0.0, 1.0);
         for _ in 0..40 {
             let middle = 0.5 * (sound + flat);
@@ -263,13 +263,13 @@ fn spoil(random: &mut Random, mesh: &CellMesh, positions: &mut [Vec3]) {
     }
 }
 
-/// Smallest dihedral angle of a tetrahedron [rad]; zero where it is turned inside out.
+/// Smallest dihedral angle of a tetrahedron \[rad\]; zero for an inverted cell.
 fn smallest_angle(nodes: [u32; 4], positions: &[Vec3]) -> f64 {
     let x = nodes.map(|node| positions[node as usize]);
     if (x[1] - x[0]).cross(x[2] - x[0]).dot(x[3] - x[0]) <= 0.0 {
         return 0.0;
     }
-    // Outward normals of the faces opposite to each corner.
+    // Outward normals of the faces opposite each corner.
     let normal = |a: usize, b: usize, c: usize| (x[b] - x[a]).cross(x[c] - x[a]).normalized();
     let normals = [normal(1, 2, 3), normal(0, 3, 2), normal(0, 1, 3), normal(0, 2, 1)];
     let mut least = f64::INFINITY;
@@ -281,7 +281,7 @@ fn smallest_angle(nodes: [u32; 4], positions: &[Vec3]) -> f64 {
     least
 }
 
-/// A mesh of tetrahedra as Medit writes it.
+/// A tetrahedral mesh in Medit format.
 pub fn medit(positions: &[Vec3], tets: &[[u32; 4]]) -> String {
     let mut text = format!("MeshVersionFormatted 2\nDimension 3\nVertices\n{}\n", positions.len());
     for x in positions {
@@ -316,7 +316,7 @@ mod tests {
     fn spoiled_meshes_have_angles_of_one_degree_and_no_inverted_cell() {
         let mesh = box_tets(Vec3::new(1.0, 1.0, 1.0), [4, 4, 4], TetPattern::Kuhn).unwrap();
         let mut positions = mesh.positions().to_vec();
-        spoil(&mut Random::new(1), &mesh, &mut positions);
+        distort(&mut Random::new(1), &mesh, &mut positions);
         let angles: Vec<f64> = (0..mesh.cell_count()).map(|c| smallest_angle(corners(&mesh, c), &positions)).collect();
         let least = angles.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(least > 0.9 * SMALLEST_ANGLE && least < 1.1 * SMALLEST_ANGLE, "{least}");

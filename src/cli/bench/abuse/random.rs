@@ -1,17 +1,17 @@
-//! Random choices that are the same on every machine.
+//! Random choices, the same on every machine.
 
-/// SplitMix64 [Steele14].
+/// SplitMix64 \[Steele14\].
 pub struct Random(u64);
 
 impl Random {
-    /// The choices of one seed. Neighboring seeds have nothing in common.
+    /// The choices of a seed. Consecutive seeds are unrelated.
     pub fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0xD134_2543_DE82_EF95));
         random.bits();
         random
     }
 
-    /// The choices that follow from a state of the generator, for scenes that must stay what they are.
+    /// The choices from a state of the generator, for scenes that must not change.
     pub fn from_state(state: u64) -> Self {
         Self(state)
     }
@@ -24,7 +24,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in [0, 1).
+    /// A number in \[0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -34,22 +34,22 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// A number between two positive ones, every power of ten as likely as any other.
+    /// A number between two positive ones, uniform in its logarithm.
     pub fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         self.between(low.ln(), high.ln()).exp()
     }
 
-    /// A whole number, both ends included.
+    /// An integer in a closed range.
     pub fn whole(&mut self, low: usize, high: usize) -> usize {
         low + (self.unit() * (high - low + 1) as f64) as usize
     }
 
-    /// True in this part of all cases.
+    /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// One of some things, by their weights.
+    /// A random choice by weights.
     pub fn pick<T: Copy>(&mut self, choices: &[(f64, T)]) -> T {
         let total: f64 = choices.iter().map(|choice| choice.0).sum();
         let mut left = self.unit() * total;
@@ -74,7 +74,7 @@ impl Random {
     }
 }
 
-/// The number with four digits: short in a file, and the same when it is read again.
+/// The number rounded to four digits: short in a file, and exact when read again.
 pub fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

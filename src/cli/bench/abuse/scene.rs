@@ -1,7 +1,7 @@
-//! Random scenes as text: one seed, one scene, valid and physically possible but otherwise without mercy.
+//! Random scenes as text, one per seed: valid and physically possible, but extreme.
 //!
-//! What has no answer is not asked: a quasistatic body that nothing holds against a follower load, a law with an infinite barrier that pins
-//! press flat, loads beyond the largest that a law can carry. The limits stand where they are applied.
+//! Scenes without a solution are excluded: an unsupported quasistatic body under a follower load, pins that flatten a
+//! law with an infinite barrier, loads beyond the capacity of a law.
 
 use sinew_geometry::procedural::ProceduralError;
 
@@ -9,54 +9,54 @@ use super::material::{Law, law};
 use super::mesh::{Shape, shape};
 use super::random::{Random, rounded};
 
-/// Standard gravity [m/s²].
+/// Standard gravity \[m/s²\].
 const GRAVITY: f64 = 9.81;
-/// Part of a round body that counts as its end.
+/// Fraction of a round body that counts as its end.
 const CAP: f64 = 0.2;
-/// Stable steps per frame of explicit scenes, about.
+/// Approximate number of stable steps per frame of explicit scenes.
 const EXPLICIT_STEPS: f64 = 80.0;
 
 /// One scene.
 pub struct Case {
     /// The scene file.
     pub text: String,
-    /// Name and text of the mesh file it refers to.
+    /// Name and text of its mesh file.
     pub mesh: Option<(String, String)>,
-    /// What is in it, in words.
+    /// Tags of its features.
     pub tags: Vec<String>,
-    /// Size of the body [m].
+    /// Size of the body \[m\].
     pub size: f64,
     /// Whether each frame is an equilibrium.
     pub is_static: bool,
 }
 
-/// What is done to the body.
+/// Loading of the body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ordeal {
     /// Weight and forces.
     Load,
-    /// Its ends are moved.
+    /// Prescribed motion of its ends.
     Motion,
-    /// It starts far from rest.
+    /// An initial shape far from rest.
     Start,
-    /// It meets an obstacle.
+    /// Contact with an obstacle.
     Contact,
 }
 
-/// How it is held.
+/// Pins of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
     Nothing,
     Node,
     Face,
     Faces,
-    /// Three sides along their normals, as symmetric models are held.
+    /// Three sides along their normals, as in symmetric models.
     Symmetry,
     /// One side along its normal.
     Roller,
 }
 
-/// A scene in the making.
+/// A scene under construction.
 struct Draft {
     random: Random,
     shape: Shape,
@@ -66,7 +66,7 @@ struct Draft {
     is_explicit: bool,
     frames: usize,
     frame_rate: f64,
-    /// Young's modulus of the softest cells [Pa].
+    /// Young's modulus of the softest cells \[Pa\].
     softest: f64,
     gravity: [f64; 3],
     tags: Vec<String>,
@@ -101,7 +101,7 @@ pub fn generate(seed: u64) -> Result<Case, ProceduralError> {
     let file = format!("abuse-{seed}.mesh");
     let shape = loop {
         let shape = shape(&mut random, cells, size, &file)?;
-        // Slivers make explicit steps endless; a loose piece on a floor has no place of its own in quasistatics.
+        // Slivers make explicit steps tiny; a loose piece on a floor has no unique quasistatic position.
         let is_endless = is_explicit && shape.finest == 0.0;
         let is_loose = is_static && ordeal == Ordeal::Contact && shape.pieces > 1;
         if !is_endless && !is_loose {
@@ -142,7 +142,7 @@ pub fn generate(seed: u64) -> Result<Case, ProceduralError> {
 }
 
 impl Draft {
-    /// Up to a million times stiffer or softer parts.
+    /// Parts that are up to a million times stiffer or softer.
     fn vary_stiffness(&mut self) {
         if !self.random.chance(0.3) {
             return;
@@ -174,7 +174,7 @@ impl Draft {
         self.body.push(format!("material_regions = [{{ region = \"part\", {} }}]", values.join(", ")));
     }
 
-    /// Frames that explicit steps can fill in reasonable time, or what films have.
+    /// Frame rate: short frames for explicit steps, else that of films.
     fn pace(&mut self) {
         self.frames = if self.is_static { self.random.whole(1, 4) } else { self.random.whole(5, 10) };
         if self.is_explicit {
@@ -194,8 +194,8 @@ impl Draft {
         rounded(self.frames as f64 / self.frame_rate)
     }
 
-    /// Draws gravity: none, one g, or up to a hundred. In quasistatics no more than the law can carry, and as little
-    /// with explicit steps, whose stable length falls when cells are torn apart.
+    /// Gravity: none, one g, or up to a hundred g. Limited by the capacity of the law in quasistatics, and with
+    /// explicit steps, whose stable size falls as cells stretch.
     fn draw_gravity(&mut self, none: f64) {
         let factor = match self.random.unit() {
             u if u < none => 0.0,
@@ -238,7 +238,7 @@ impl Draft {
         name.to_string()
     }
 
-    /// Length between the two ends along the axis [m].
+    /// Length between the two ends along the axis \[m\].
     fn span(&self) -> f64 {
         self.shape.extent(self.shape.axis) * if self.shape.is_flat { 1.0 } else { 1.0 - 2.0 * CAP }
     }
@@ -276,7 +276,7 @@ impl Draft {
         }
     }
 
-    /// Weight and up to two other loads, sudden or growing.
+    /// Weight and up to two other loads, sudden or ramped.
     fn load(&mut self) {
         let is_block = self.shape.file.is_some() || matches!(self.shape.tag, "kuhn" | "bcc" | "hex8" | "order2");
         let hold = self.random.pick(&[
@@ -284,14 +284,14 @@ impl Draft {
             (15.0, Hold::Faces),
             (12.0, Hold::Node),
             (12.0, Hold::Nothing),
-            // Of several pieces only the first would be held.
+            // Only the first of several pieces would be pinned.
             (if is_block && self.shape.pieces == 1 { 12.0 } else { 0.0 }, Hold::Symmetry),
             (9.0, Hold::Roller),
         ]);
         self.hold(hold);
         self.draw_gravity(0.25);
         if hold == Hold::Roller && self.is_static {
-            // Across the axis nothing would stop it.
+            // The body would be free across the axis.
             for axis in (0..3).filter(|&axis| axis != self.shape.axis) {
                 self.gravity[axis] = 0.0;
             }
@@ -340,8 +340,8 @@ impl Draft {
                 self.body.push(format!("force = [{{ region = \"{end}\", value = {value} }}]"));
             }
             _ => {
-                // A pressure that follows only part of the surface turns with it: what it turns must be held. Pulling outwards, all
-                // laws lose their strength in the end.
+                // A follower pressure on part of the surface rotates with it: the body must be pinned. Every law fails
+                // at some outward pressure.
                 let is_open = self.random.chance(0.5) && (is_firm || !self.is_static);
                 let most: f64 = if self.is_static { 0.05 } else { 0.3 };
                 let strength = self.softest * self.random.magnitude(1e-3, most.min(self.law.largest_load));
@@ -356,7 +356,7 @@ impl Draft {
         self.tags.push(format!("{kind}={ratio:.0e}"));
     }
 
-    /// Moves the high end, or everything that is held.
+    /// Moves the high end, or all pins.
     fn motion(&mut self) {
         let through = if self.law.can_invert { 6.0 } else { 0.0 };
         let sudden = if self.is_explicit { 0.0 } else { 1.0 };
@@ -388,7 +388,7 @@ impl Draft {
         let size = match kind {
             "twist" => {
                 let turns = self.random.pick(&[(3.0, 0.5), (3.0, 1.0), (2.0, 2.0), (1.5, 5.0), (1.5, 10.0)]);
-                // A quarter of a turn per frame: with half of one nobody could tell the direction.
+                // A quarter turn per frame; the direction of half a turn would be ambiguous.
                 self.frames = (4.0 * turns) as usize;
                 turn = Some((line, center, 360.0 * turns));
                 turns
@@ -434,7 +434,7 @@ impl Draft {
             }
         };
         self.tags.push(format!("{kind}={size:.2}"));
-        // Explicit frames are short; motions take place at a hundredth of the speed of waves at most.
+        // Explicit frames are short: limit motions to a hundredth of the wave speed.
         if self.is_explicit {
             self.frames = self.frames.max(10);
         }
@@ -466,7 +466,7 @@ impl Draft {
         self.draw_gravity(0.5);
     }
 
-    /// Scrambled, collapsed or turned inside out.
+    /// A scrambled, collapsed or inverted initial shape.
     fn start(&mut self) {
         let hold =
             self.random.pick(&[(45.0, Hold::Face), (30.0, Hold::Faces), (8.0, Hold::Node), (17.0, Hold::Nothing)]);
@@ -489,7 +489,7 @@ impl Draft {
         self.frames = if self.is_static { self.random.whole(1, 2) } else { self.random.whole(4, 8) };
     }
 
-    /// Falls on a floor or a ball; in quasistatics a ball is pressed into it.
+    /// Falls on a floor or a ball; in quasistatics, a ball presses into the body.
     fn contact(&mut self) {
         let (low, high, center, size) = (self.shape.low, self.shape.high, self.shape.center(), self.shape.size());
         let friction = if self.random.chance(0.5) { 0.0 } else { rounded(self.random.between(0.0, 1.0)) };
@@ -501,10 +501,10 @@ impl Draft {
             self.draw_gravity(0.5);
             self.frames = self.random.whole(3, 6);
             let depth = rounded(self.shape.extent(2) * self.random.between(0.1, 0.6));
-            let place = [center[0], center[1], rounded(low[2] - 1.01 * radius)];
+            let position = [center[0], center[1], rounded(low[2] - 1.01 * radius)];
             let duration = self.duration();
             self.tail = format!(
-                "\n[[collider]]\nname = \"ball\"\nshape = {{ type = \"sphere\", radius = {radius:?} }}\nposition = {place:?}\n\
+                "\n[[collider]]\nname = \"ball\"\nshape = {{ type = \"sphere\", radius = {radius:?} }}\nposition = {position:?}\n\
                  friction = {friction:?}\nmotion = {{ translation = [[0, [0, 0, 0]], [{duration:?}, [0, 0, {depth:?}]]] }}\n"
             );
             self.tags.push("ball".into());
@@ -517,13 +517,13 @@ impl Draft {
         let speed = size * self.random.magnitude(0.1, 30.0);
         self.body.push(format!("velocity = [0, 0, {:?}]", rounded(-speed)));
         self.frames = self.random.whole(6, 12);
-        let (shape, place, tag) = match self.random.pick(&[(5.0, 0), (3.0, 1), (2.0, 2)]) {
+        let (shape, position, tag) = match self.random.pick(&[(5.0, 0), (3.0, 1), (2.0, 2)]) {
             0 => ("{ type = \"plane\" }".to_string(), [0.0, 0.0, rounded(low[2] - gap)], "plane"),
             1 => {
-                let place = [center[0], center[1], rounded(low[2] - gap - radius)];
-                (format!("{{ type = \"sphere\", radius = {radius:?} }}"), place, "ball")
+                let position = [center[0], center[1], rounded(low[2] - gap - radius)];
+                (format!("{{ type = \"sphere\", radius = {radius:?} }}"), position, "ball")
             }
-            // An obstacle that is inside from the start.
+            // An obstacle inside the body from the start.
             _ => (
                 format!("{{ type = \"sphere\", radius = {:?} }}", rounded(0.3 * (high[2] - low[2]))),
                 [center[0], center[1], low[2]],
@@ -532,7 +532,7 @@ impl Draft {
         };
         self.tags.push(tag.into());
         self.tail = format!(
-            "\n[[collider]]\nname = \"obstacle\"\nshape = {shape}\nposition = {place:?}\nfriction = {friction:?}\n"
+            "\n[[collider]]\nname = \"obstacle\"\nshape = {shape}\nposition = {position:?}\nfriction = {friction:?}\n"
         );
     }
 
@@ -585,7 +585,7 @@ impl Draft {
             let kind = self.random.pick(&[(1.0, "mass"), (1.0, "stiffness"), (1.0, "tissue")]);
             let value = match kind {
                 "mass" => self.random.magnitude(0.01, 100.0),
-                // Explicit steps shrink with it.
+                // Explicit steps shrink with damping.
                 _ if self.is_explicit => 0.1 / (self.frame_rate * EXPLICIT_STEPS),
                 _ => self.random.magnitude(1e-4, 0.1),
             };

@@ -1,4 +1,5 @@
-//! Detection from nothing but the places of vertices: candidates, their distances, and the free share of a way.
+//! Contact detection from vertex positions only: candidates, their distances, and the collision-free fraction of a
+//! motion.
 
 use std::ops::Range;
 
@@ -7,13 +8,13 @@ use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, edge_edge, fr
 use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
 
-/// Candidates per block of parallel work: some hundred microseconds.
+/// Candidates per block of parallel work: a few hundred microseconds.
 const BLOCK: usize = 1024;
 
-/// Share of its distance that a pair keeps on its free way, as in the solver.
+/// Fraction of its distance that a pair keeps, as in the solver.
 const KEEP: f64 = 0.1;
 
-/// A tree over all surfaces, where everything may touch everything, and the candidates that were found last.
+/// A tree over all surfaces, including self-contact, and the candidates of the last search.
 pub struct Detection {
     tree: SurfaceTree,
     margins: Vec<f64>,
@@ -21,7 +22,7 @@ pub struct Detection {
 }
 
 impl Detection {
-    /// With a margin for each group [m].
+    /// Margin of each group \[m\].
     pub fn new(contact: &ContactModel, margins: Vec<f64>) -> Self {
         let groups = (0..contact.triangles.len() as u32).map(|t| contact.triangle_group(t) as u32).collect();
         let paired = vec![true; contact.groups.len() * contact.groups.len()];
@@ -29,12 +30,12 @@ impl Detection {
         Self { tree, margins, candidates: Candidates::default() }
     }
 
-    /// What was found last.
+    /// Candidates of the last search.
     pub fn candidates(&self) -> &Candidates {
         &self.candidates
     }
 
-    /// Number of candidates that were found last.
+    /// Number of candidates of the last search.
     pub fn pair_count(&self) -> usize {
         self.candidates.point_triangle.len() + self.candidates.edge_edge.len()
     }
@@ -44,20 +45,20 @@ impl Detection {
         self.tree.edges().len()
     }
 
-    /// Builds the tree anew and finds all candidates of the way.
+    /// Rebuilds the tree and finds all candidates of the motion.
     pub fn find(&mut self, start: &[Vec3], end: &[Vec3]) {
         self.tree.rebuild(start);
         self.tree.refit(start, end, &self.margins);
         self.tree.find(&mut self.candidates);
     }
 
-    /// How many candidates are nearer than the gap, and the least distance of all [m].
-    pub fn near_pairs(&self, places: &[Vec3], gap: f64) -> (usize, f64) {
+    /// Number of candidates closer than the gap, and the minimum distance \[m\].
+    pub fn near_pairs(&self, positions: &[Vec3], gap: f64) -> (usize, f64) {
         let limit = gap * gap;
         let block = |pairs: Range<usize>| {
             let distances = pairs.map(|pair| {
                 let (kind, vertices) = self.pair(pair);
-                let x = vertices.map(|v| places[v as usize]);
+                let x = vertices.map(|v| positions[v as usize]);
                 match kind {
                     PairKind::PointTriangle => point_triangle(x).distance_squared,
                     PairKind::EdgeEdge => edge_edge(x).distance_squared,
@@ -69,7 +70,7 @@ impl Detection {
         near.map_or((0, f64::INFINITY), |(count, least)| (count, least.sqrt()))
     }
 
-    /// The share of the way that no candidate ends.
+    /// The collision-free fraction of the motion.
     pub fn free_share(&self, start: &[Vec3], end: &[Vec3]) -> f64 {
         let share = |pair| {
             let (kind, vertices) = self.pair(pair);

@@ -1,7 +1,7 @@
-//! One moment of the mats, as others get it too: the surface in the frame with most contacts, and how long our detection takes on it.
+//! Times detection on one frame of the mats: the one with the most contacts, which other detectors also get.
 //!
-//! Two questions are asked. At rest: which vertices and triangles and which edges are nearer than the gap d̂? In motion: how much of a way
-//! is free of collisions? Each is answered from nothing but the places of the vertices, with the tree built anew.
+//! Two tasks. Static: find vertex-triangle and edge-edge pairs closer than the gap d̂. Swept: find the collision-free
+//! fraction of a motion. Each starts from vertex positions only and rebuilds the tree.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,30 +13,31 @@ use sinew_math::Vec3;
 use super::super::spread;
 use super::detection::Detection;
 
-/// Where the surface is in one frame.
+/// The surface in one frame.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// At the beginning of the frame [m].
+    /// Positions at the start of the frame \[m\].
     pub start: Vec<Vec3>,
-    /// At its end [m].
+    /// Positions at its end \[m\].
     pub end: Vec<Vec3>,
-    /// Where the velocities at its beginning lead in one frame, through each other: the first guess of a solver [m].
+    /// Positions after one frame at the initial velocities, with penetration: the initial guess of a solver \[m\].
     pub ahead: Vec<Vec3>,
 }
 
 impl Moment {
-    /// The frame from the second of three places to the third.
+    /// The frame from the second of three states to the third.
     pub fn new(before: &[Vec3], start: &[Vec3], end: &[Vec3]) -> Self {
         let ahead = start.iter().zip(before).map(|(start, before)| *start * 2.0 - *before).collect();
         Self { start: start.to_vec(), end: end.to_vec(), ahead }
     }
 
-    /// Writes it for numpy: `start.f64`, `end.f64`, `ahead.f64` with three numbers for each vertex, `triangles.u32` with three vertices for each
-    /// triangle, all of them little-endian and without a header; and `moment.json` with the gap and the counts.
+    /// Writes the frame for numpy: `start.f64`, `end.f64`, `ahead.f64` with three numbers per vertex, `triangles.u32`
+    /// with three vertices per triangle, all little-endian without header; and `moment.json` with the gap and the
+    /// counts.
     pub fn write(&self, folder: &Path, contact: &ContactModel, gap: f64) -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        for (name, places) in [("start", &self.start), ("end", &self.end), ("ahead", &self.ahead)] {
-            let bytes: Vec<u8> = places.iter().flat_map(|x| x.to_array()).flat_map(f64::to_le_bytes).collect();
+        for (name, positions) in [("start", &self.start), ("end", &self.end), ("ahead", &self.ahead)] {
+            let bytes: Vec<u8> = positions.iter().flat_map(|x| x.to_array()).flat_map(f64::to_le_bytes).collect();
             std::fs::write(folder.join(format!("{name}.f64")), bytes)?;
         }
         let bytes: Vec<u8> = contact.triangles.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
@@ -46,7 +47,8 @@ impl Moment {
     }
 }
 
-/// Times detection on a moment, the best of some repeats: `static` at the end of the frame, `swept` along the frame, `ahead` where the velocities lead.
+/// Times detection, the best of some repeats: `static` at the end of the frame, `swept` along the frame, `ahead` along
+/// the initial velocities.
 pub fn time(moment: &Moment, contact: &ContactModel, gap: f64, repeats: usize) -> [(&'static str, Value); 3] {
     let mut detection = Detection::new(contact, vec![0.5 * gap; contact.groups.len()]);
     let Moment { start, end, ahead } = moment;
@@ -66,7 +68,7 @@ pub fn time(moment: &Moment, contact: &ContactModel, gap: f64, repeats: usize) -
     ]
 }
 
-/// An answer of detection, with its least time and the number of candidates.
+/// A result of detection, with its minimum time and the number of candidates.
 fn best(repeats: usize, detection: &mut Detection, answer: impl Fn(&mut Detection) -> Value) -> Value {
     let (mut times, mut report) = (Vec::new(), Value::Null);
     for _ in 0..repeats.max(1) {

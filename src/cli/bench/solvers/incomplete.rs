@@ -1,12 +1,13 @@
-//! Conjugate gradients with an incomplete block Cholesky factor that keeps the pattern of the matrix: what one would try before multigrid.
+//! Conjugate gradients with an incomplete block Cholesky factor in the pattern of the matrix, as a baseline for
+//! multigrid.
 
 use sinew_math::sparse::BlockCsr;
 use sinew_math::{Mat3, Vec3};
 
-/// Share of the diagonal that is added when a pivot is lost, and how often it is made ten times as large.
+/// Fraction of the diagonal added if a pivot is not positive, and how often it grows tenfold.
 const FIRST_SHIFT: f64 = 1e-3;
 const SHIFTS: usize = 4;
-/// Most iterations.
+/// Maximum number of iterations.
 const MAX_ITERATIONS: usize = 20_000;
 
 /// A ≈ L D Lᵀ with unit blocks on the diagonal of L.
@@ -27,7 +28,7 @@ impl IncompleteFactor {
             }
             shift = if shift == 0.0 { FIRST_SHIFT } else { 10.0 * shift };
         }
-        Err("no incomplete factor".into())
+        Err("the incomplete factorization breaks down".into())
     }
 
     /// Row by row: L_ij D_j = A_ij − Σ_k L_ik D_k L_jkᵀ where all three blocks are in the pattern.
@@ -41,7 +42,7 @@ impl IncompleteFactor {
             for slot in pattern.row(row).start..pattern.diagonal_slot(row) {
                 let column = pattern.columns()[slot];
                 let mut block = matrix.values()[slot];
-                // Both rows are sorted by columns.
+                // Both rows are sorted by column.
                 let (mut i, mut j) = (begin, starts[column as usize]);
                 while i < columns.len() && j < starts[column as usize + 1] {
                     match columns[i].cmp(&columns[j]) {
@@ -106,7 +107,7 @@ fn largest(v: &[Vec3]) -> f64 {
     v.iter().map(|v| v.abs().max_component()).fold(0.0, f64::max)
 }
 
-/// Iterations until the largest component of the defect is `tolerance` times its first value.
+/// Iterations until the largest component of the residual is `tolerance` times its initial value.
 pub fn conjugate_gradients(
     matrix: &BlockCsr<f64>,
     factor: &IncompleteFactor,
@@ -128,5 +129,5 @@ pub fn conjugate_gradients(
             return Ok(iteration);
         }
     }
-    Err(format!("defect of {:.1e} after {MAX_ITERATIONS} iterations", largest(&r) / largest(b)))
+    Err(format!("relative residual {:.1e} after {MAX_ITERATIONS} iterations", largest(&r) / largest(b)))
 }

@@ -1,10 +1,12 @@
-//! Looks ahead: what a step would run into, so that it is pushed aside within that step.
+//! Speculative contacts: collisions ahead of the motion, which a step resolves within its linear system.
 //!
-//! Barriers act over a small distance, and continuous detection stops a step at the first pair that meets beyond it; of flesh that moves by many times that distance each step would go as far as
-//! to the next few pairs. So pairs of vertex and triangle that would meet get springs in the linear system, as if they were in contact already: along the normal n of the moment of
-//! their meeting, towards the distance g* that a barrier would leave,
+//! Barriers act over a small distance, and continuous collision detection stops a step at the first collision beyond
+//! it. If flesh moves by many times that distance, each step would get only to the next few pairs. So each vertex and
+//! triangle that would meet get a spring in the linear system, as if they were already in contact: along the normal n
+//! at the time of collision, towards the distance g* that a barrier would leave,
 //! $$\tfrac k2 (n \cdot \textstyle\sum w_i (y_i + \delta_i) - g^*)^2.$$
-//! They bend the direction of the step and nothing else: what is accepted is decided by detection and energy as ever.
+//! The springs only change the direction of the step. Collision detection and energy decide what is accepted, as
+//! always.
 
 use sinew_geometry::proximity::{PairKind, free_fraction, point_triangle};
 use sinew_math::parallel::for_each_block_mut;
@@ -14,7 +16,7 @@ use super::super::barrier::barrier;
 use super::super::surface::ContactModel;
 use super::{BLOCK, ContactStage, ContactTerm, KEEP, combine};
 
-/// Distance to aim at, over the gap of the barrier.
+/// Target distance, relative to the gap of the barrier.
 const AIM: f64 = 0.5;
 
 /// A pair that would meet.
@@ -23,23 +25,23 @@ struct Meeting {
     vertices: [u32; 4],
     weights: [f64; 4],
     normal: Vec3,
-    /// Distance along the normal before the step, with what the scene moves at its end [m].
+    /// Distance along the normal before the step, with prescribed motion at its end \[m\].
     distance: f64,
     aim: f64,
     stiffness: f64,
 }
 
-/// Pairs that the last direction would have run into.
+/// Pairs that the last direction would make collide.
 #[derive(Default)]
 pub(super) struct SpeculativeContacts {
     meetings: Vec<Meeting>,
-    /// Vertex, triangle and share of the way, of block after block.
+    /// Vertex, triangle and fraction of the motion, block by block.
     blocked: Vec<Vec<(u32, u32, f64)>>,
     first: Vec<(u32, f64, u32)>,
 }
 
 impl SpeculativeContacts {
-    /// Their part of the tangent.
+    /// Tangent terms of the springs.
     pub fn terms(&self) -> impl Iterator<Item = ContactTerm> {
         self.meetings.iter().map(|meeting| {
             let block = Mat3::outer(meeting.normal, meeting.normal) * meeting.stiffness;
@@ -49,7 +51,7 @@ impl SpeculativeContacts {
 }
 
 impl ContactStage {
-    /// Forgets what was ahead.
+    /// Discards the speculative contacts.
     pub fn look_nowhere(&mut self) {
         self.speculative.meetings.clear();
     }
@@ -58,7 +60,7 @@ impl ContactStage {
     pub fn look_ahead(&mut self, contact: &ContactModel) -> bool {
         let mut ahead = std::mem::take(&mut self.speculative);
         let SpeculativeContacts { meetings, blocked, first } = &mut ahead;
-        // Who is pushed further than that anyway needs no spring, which would pull.
+        // A pair that is pushed further apart anyway needs no spring, which would pull.
         meetings.retain(|meeting| {
             combine(meeting.vertices, meeting.weights, &self.swept).dot(meeting.normal) < meeting.aim
         });

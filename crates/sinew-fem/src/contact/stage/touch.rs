@@ -8,9 +8,9 @@ use super::super::material_space::Exit;
 use super::super::surface::ContactModel;
 use super::{Active, Chunk, ContactStage, NO_VERTEX, WorldPlane, combine};
 
-/// Edges fade out below this squared sine of their angle [Li20].
+/// Edges fade out below this squared sine of their angle \[Li20\].
 const PARALLEL: f64 = 1e-3;
-/// Share of their distance at rest at which neighbors in a crease begin to repel.
+/// Share of their rest distance at which neighbors in a crease start to repel.
 const REST_SHARE: f64 = 0.25;
 
 impl ContactStage {
@@ -109,7 +109,7 @@ impl ContactStage {
             return;
         }
         let area = contact.areas[v as usize];
-        // Behind the plane there is no energy that could be finite.
+        // Behind the plane the energy is infinite.
         let [energy, slope, curvature] = if d > 0.0 { barrier(d / rule.gap) } else { [f64::INFINITY; 3] };
         let slope = rule.modulus * area * slope;
         chunk.energy += rule.modulus * area * rule.gap * energy;
@@ -161,14 +161,16 @@ impl ContactStage {
     }
 }
 
-/// Distance at which two features begin to repel: of one body no more than a part of the distance that they have at rest, so that neighbors do not.
+/// Distance at which two features start to repel: within one body at most a share of their rest distance, so that
+/// neighbors do not repel at rest.
 fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f64) -> f64 {
     if groups[0] == groups[1] { gap.min(REST_SHARE * rest_distance_squared().sqrt()) } else { gap }
 }
 
-/// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, which it reaches over the depth w:
+/// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, with its full stiffness from the depth
+/// w on:
 /// $$E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}$$
-/// Light touch is soft, so that points which come and go do not shake the iteration.
+/// Light touch is soft, so that points that come and go do not disturb the iteration.
 fn spring(gap: f64, w: f64) -> [f64; 3] {
     let d = -gap;
     if d < w {

@@ -1,4 +1,4 @@
-//! Sheets against closed forms, differences and invariance.
+//! Checks sheets against closed forms, differences and invariance.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn gradient(sheath: &Sheath, x: &[Vec3]) -> Vec<Vec3> {
     out
 }
 
-/// Places in which the two triangles are stretched along both axes, along one, along one and folded, and hardly at all.
+/// Positions with both triangles stretched along both axes, along one, along one and folded, and hardly at all.
 fn poses(rest: &[Vec3]) -> Vec<Vec<Vec3>> {
     let maps: [fn(Vec3) -> Vec3; 4] = [
         |p| Vec3::new(1.3 * p.x + 0.2 * p.y, 1.1 * p.y, 0.1 * p.x * p.y),
@@ -41,7 +41,7 @@ fn poses(rest: &[Vec3]) -> Vec<Vec<Vec3>> {
     maps.iter().map(|map| rest.iter().map(|&p| map(p)).collect()).collect()
 }
 
-/// E = A k Σ (s − 1)² for stretches above 1 alone; forces of a square that is stretched along x are 2k(s − 1) times its width.
+/// E = A k Σ (s − 1)² for stretches above 1 only; forces of a square stretched along x are 2k(s − 1) times its width.
 #[test]
 fn a_stretched_square_pulls_as_the_formula_says() {
     let (sheath, rest) = square(3.0);
@@ -69,7 +69,7 @@ fn pressed_folded_and_turned_sheets_do_not_resist() {
     }
 }
 
-/// Rounding leaves stretches of one unit in the last place above 1 or exactly 1: nothing is divided by their difference.
+/// Rounding leaves stretches at or one unit in the last place above 1; nothing is divided by their difference.
 #[test]
 fn a_sheet_at_rest_has_a_finite_tangent() {
     let (sheath, rest) = square(3.0);
@@ -106,7 +106,7 @@ fn gradient_and_tangent_are_derivatives_of_the_energy() {
                 }
             }
         }
-        // Positive semi-definite as it is.
+        // Positive semi-definite without projection.
         for seed in 0..50u32 {
             let dx: Vec<Vec3> = (0..4u32)
                 .map(|k| {

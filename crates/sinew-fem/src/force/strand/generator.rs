@@ -1,12 +1,16 @@
-//! A muscle of force generators between points of its flesh.
+//! A muscle made of force generators between points of its flesh.
 //!
-//! $$ F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
-//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m} $$
+//! ```math
+//! F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
+//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m}
+//! ```
 //!
-//! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is that of the end of the
-//! step. Where it does not depend on speed it has the potential
+//! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is
+//! that at the end of the step. Where it does not depend on speed, it has the potential
 //!
-//! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr] $$
+//! ```math
+//! E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr]
+//! ```
 
 use std::sync::Arc;
 
@@ -22,19 +26,20 @@ use super::line::{Line, Pull};
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::material::Tangent;
 
-/// How the force of a whole muscle is shared by its generators.
+/// How the generators share the force of a whole muscle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StrandScaling {
-    /// By its columns, which pull side by side: generators in series carry the same force, so the muscle pulls with F₀.
+    /// By columns, which pull in parallel: generators in series carry the same force, so the muscle pulls with F₀.
     #[default]
     Physical,
-    /// By all generators, and halved, as [Chen92] writes it: four columns of eight pull with F₀/16. His curves are scaled, so it does not show in
-    /// them; the ratio of this force to the stiffness of the flesh does in his shapes.
+    /// By all generators, and halved, as \[Chen92\] writes it: four columns of eight pull with F₀/16. The curves in the
+    /// paper are scaled, so they do not show this factor. Its shapes do, through the ratio of this force to the
+    /// stiffness of the flesh.
     Author,
 }
 
 impl StrandScaling {
-    /// The part of the force of the muscle that one generator has.
+    /// Share of one generator in the force of the muscle.
     pub fn share(self, columns: usize, generators: usize) -> f64 {
         match self {
             StrandScaling::Physical => 1.0 / columns.max(1) as f64,
@@ -166,9 +171,9 @@ impl ForceParams for StrandParams {
 pub struct Generator {
     /// From one end to the other.
     pub line: Line,
-    /// Length l₀ at which it pulls most [m].
+    /// Optimal length l₀, at which its active force is maximal \[m\].
     pub rest_length: f64,
-    /// Factor on its forces: muscle may be stronger in some places (CHE-56).
+    /// Factor on its forces: muscle may be stronger in some regions (CHE-56).
     pub factor: f64,
 }
 
@@ -176,23 +181,23 @@ pub struct Generator {
 pub struct Strand {
     /// Name in reports, `BODY.strand.NAME`.
     pub name: String,
-    /// The body whose name it bears.
+    /// The body whose name it uses.
     pub body: usize,
-    /// How active it is, from 0 to 1: `BODY.activation.NAME`.
+    /// Channel of its activation, from 0 to 1: `BODY.activation.NAME`.
     pub activation: ChannelId,
-    /// Force over length, and over velocity where there is a curve for it.
+    /// Force–length curve, and force–velocity curve where there is one.
     pub curves: FiberCurves,
-    /// Greatest shortening speed v_m [rest lengths per second].
+    /// Maximum shortening speed v_m [rest lengths per second].
     pub max_velocity: f64,
-    /// F₀ₐ of a generator [N].
+    /// F₀ₐ of a generator \[N\].
     pub active_force: f64,
-    /// F₀ₚ of a generator [N].
+    /// F₀ₚ of a generator \[N\].
     pub passive_force: f64,
-    /// The generators, column after column.
+    /// The generators, column by column.
     pub generators: Vec<Generator>,
 }
 
-/// What the generators of a strand do.
+/// Summary of the generators of a strand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StrandSummary {
     /// Mean stretch l̃.
@@ -201,15 +206,15 @@ pub struct StrandSummary {
     pub shortest: f64,
     /// Largest stretch.
     pub longest: f64,
-    /// Mean tension [N].
+    /// Mean tension \[N\].
     pub tension: f64,
 }
 
-/// How the generators of a strand are driven in a step.
+/// Inputs of the generators of a strand in a step.
 #[derive(Clone, Copy)]
 pub(crate) struct StrandDrive<'a> {
     pub activation: f64,
-    /// Where points were at the start of the step, and one over its length [1/s]; generators at rest without.
+    /// Positions at the start of the step, and one over its length \[1/s\]; `None` for generators at rest.
     pub motion: Option<(&'a [Vec3], f64)>,
 }
 
@@ -219,7 +224,8 @@ impl Strand {
         StrandDrive { activation: self.activation(ctx.control), motion }
     }
 
-    /// Stretch at the start of the step and speed per stretch, in greatest speeds, where the speed matters.
+    /// Stretch at the start of the step, and speed per change of stretch in maximum shortening speeds, where the speed
+    /// matters.
     fn start(&self, generator: &Generator, drive: &StrandDrive<'_>) -> Option<(f64, f64)> {
         let (x, rate) = drive.motion.filter(|_| self.needs_motion())?;
         Some((generator.line.vector(x).norm() / generator.rest_length, rate / self.max_velocity))
@@ -250,13 +256,13 @@ impl Strand {
         Pull { tension: generator.factor * value, stiffness: generator.factor * slope / generator.rest_length }
     }
 
-    /// What the passive part of a generator stores [J].
+    /// Energy stored in the passive part of a generator \[J\].
     fn stored_in(&self, generator: &Generator, x: &[Vec3]) -> f64 {
         let l = generator.line.vector(x).norm() / generator.rest_length;
         generator.factor * generator.rest_length * self.passive_force * self.curves.passive.at(l).integral
     }
 
-    /// What the active part of a generator can still do [J]; for generators whose force does not depend on speed.
+    /// Energy that the active part of a generator can still release \[J\], where its force does not depend on speed.
     fn active_potential(&self, generator: &Generator, x: &[Vec3], activation: f64) -> f64 {
         let l = generator.line.vector(x).norm() / generator.rest_length;
         generator.factor * generator.rest_length * self.active_force * activation * self.curves.active.at(l).integral
@@ -278,7 +284,7 @@ impl Strand {
     }
 }
 
-/// Largest slope of a curve, by samples over the range worth looking at.
+/// Steepest slope of a curve, from samples over its relevant range.
 fn steepest_slope(curve: &Curve) -> f64 {
     const SAMPLES: usize = 32;
     let [low, high] = curve.range();
@@ -293,8 +299,8 @@ impl Force for Strand {
 
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
         let activation = self.activation(ctx.control);
-        // Where force depends on speed its integral over a step has no closed form, and a kink where the curve reaches zero: a quadrature
-        // disagrees with the force by more than a line search forgives.
+        // Where force depends on speed, its integral over a step has no closed form, and a kink where the curve reaches
+        // zero. A quadrature would differ from the force by more than a line search tolerates.
         if self.needs_motion() && activation > 0.0 {
             return None;
         }
@@ -308,7 +314,7 @@ impl Force for Strand {
             let d = generator.line.vector(x);
             let length = d.norm();
             let tension = self.pull(generator, length, &drive).tension;
-            // Curves are zero long before a generator has no length, and with it no direction.
+            // Curves are zero long before a generator has no length, and so no direction.
             if tension != 0.0 && length > 0.0 {
                 generator.line.add_gradient(d * (tension / length), gradient);
             }
@@ -322,7 +328,7 @@ impl Force for Strand {
         channel: ChannelId,
         out: &mut [Vec3],
     ) -> Dependence {
-        // Outside of 0 to 1 nothing changes.
+        // Outside of 0 to 1 activation has no effect.
         if channel != self.activation || !(0.0..=1.0).contains(&ctx.control.get(channel)) {
             return Dependence::None;
         }

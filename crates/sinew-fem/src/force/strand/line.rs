@@ -1,14 +1,14 @@
-//! The vector between two places and what a tension along it does to the points behind them.
+//! The vector between two positions, and the effect of a tension along it on the points that carry them.
 
 use sinew_math::{Mat3, Vec3};
 
 use super::super::Linearized;
 use crate::material::Tangent;
 
-/// The vector from one place to another, d = Σ c_k x_k, both weighted sums of points.
+/// The vector from one position to another, d = Σ c_k x_k, where both are weighted sums of points.
 ///
-/// The coefficients of a line within flesh sum to zero, so whatever pulls along it exerts no force on the whole; and because the pull
-/// has the direction of d, it exerts no torque either.
+/// The coefficients of a line within flesh sum to zero, so a tension along it exerts no total force. It has the
+/// direction of d, so it exerts no torque either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     entries: Vec<(u32, f64)>,
@@ -17,9 +17,9 @@ pub struct Line {
 /// A tension along a vector, and its derivative.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pull {
-    /// T = dE/d|d| [N].
+    /// T = dE/d|d| \[N\].
     pub tension: f64,
-    /// dT/d|d| [N/m].
+    /// dT/d|d| \[N/m\].
     pub stiffness: f64,
 }
 
@@ -35,13 +35,13 @@ impl Line {
         line
     }
 
-    /// From a weighted sum of points to a place in space, which is added to [`Line::vector`].
+    /// From a weighted sum of points to a position in space, which is added to [`Line::vector`].
     pub fn to_place(from: &[(u32, f64)]) -> Self {
         Self::between(from, &[])
     }
 
     fn add(&mut self, point: u32, coefficient: f64) {
-        // Ends in one cell share points; short lists need no map.
+        // Ends in one cell share points. The lists are short, so a search suffices.
         match self.entries.iter_mut().find(|entry| entry.0 == point) {
             Some(entry) => entry.1 += coefficient,
             None => self.entries.push((point, coefficient)),
@@ -53,7 +53,7 @@ impl Line {
         &self.entries
     }
 
-    /// Σ c_k x_k [m].
+    /// Σ c_k x_k \[m\].
     #[inline]
     pub fn vector(&self, x: &[Vec3]) -> Vec3 {
         self.entries.iter().fold(Vec3::zero(), |sum, &(point, c)| sum + x[point as usize] * c)
@@ -67,8 +67,8 @@ impl Line {
         }
     }
 
-    /// Appends the blocks of E(|d|): T′ n⊗n + (T/|d|) (I − n⊗n) between the ends, times c_k c_l between points. The definite form drops what is
-    /// negative: on a falling branch of the curve T′ is.
+    /// Appends the blocks of E(|d|): T′ n⊗n + (T/|d|) (I − n⊗n) between the ends, times c_k c_l between points. The
+    /// definite form omits negative terms: T′ is negative on a falling branch of the curve.
     pub(super) fn linearize(&self, d: Vec3, pull: Pull, tangent: Tangent, out: &mut Linearized) {
         let length = d.norm();
         if length == 0.0 {

@@ -1,8 +1,10 @@
 //! Tendons: strings from points of flesh to the world, a rigid body or other flesh.
 //!
-//! $$ F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T $$
+//! $$ F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad
+//!   E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T $$
 //!
-//! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many of them that begin slack (CHE-39).
+//! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many tendons that start
+//! slack (CHE-39).
 
 use std::sync::Arc;
 
@@ -109,13 +111,13 @@ impl ForceParams for TendonParams {
 /// One tendon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tendon {
-    /// Where it begins: points of the flesh and their weights.
+    /// Its end in the flesh: points and their weights.
     pub from: Vec<(u32, f64)>,
-    /// From flesh to the anchor; to the origin where this is a place in the world.
+    /// Line from flesh to the anchor; to the origin where the anchor is in the world.
     pub line: Line,
-    /// The anchor in the world, before any motion [m]; zero where it is made of points.
+    /// Anchor in the world, before any motion \[m\]; zero where points carry it.
     pub place: Vec3,
-    /// Slack length l_s [m].
+    /// Slack length l_s \[m\].
     pub rest_length: f64,
 }
 
@@ -125,13 +127,13 @@ pub struct TendonStrand {
     pub name: String,
     /// The body it belongs to.
     pub body: usize,
-    /// Force over strain, in F₀ₜ.
+    /// Force–strain curve, in F₀ₜ.
     pub curve: Curve,
-    /// F₀ₜ of one tendon [N].
+    /// F₀ₜ of one tendon \[N\].
     pub force: f64,
     /// The tendons.
     pub tendons: Vec<Tendon>,
-    /// Translation of anchors in the world [m].
+    /// Translation of anchors in the world \[m\].
     pub motion: Option<[ChannelId; 3]>,
 }
 
@@ -140,7 +142,7 @@ impl TendonStrand {
         self.motion.map_or(Vec3::zero(), |channels| control.vector(channels))
     }
 
-    /// From flesh to anchor, and the strain.
+    /// Vector from flesh to anchor, and the strain.
     fn stretched(&self, tendon: &Tendon, x: &[Vec3], translation: Vec3) -> (Vec3, f64) {
         let d = tendon.line.vector(x) + tendon.place + translation;
         (d, (d.norm() - tendon.rest_length) / tendon.rest_length)
@@ -154,7 +156,7 @@ impl TendonStrand {
         Pull { tension: self.force * sample.value, stiffness: self.force * sample.slope / tendon.rest_length }
     }
 
-    /// Calls `visit` with a place on each taut tendon, where it begins, and its force on the flesh [N].
+    /// Calls `visit` with the end in the flesh of each taut tendon, and its force on the flesh \[N\].
     pub fn for_each_force(&self, x: &[Vec3], control: &Control, mut visit: impl FnMut(Vec3, Vec3)) {
         let translation = self.translation(control);
         for tendon in &self.tendons {
@@ -167,7 +169,8 @@ impl TendonStrand {
         }
     }
 
-    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of it (CHE-53).
+    /// Sum of the forces of the tendons on the flesh at `x` \[N\]. This is the force of the muscle where they all hold
+    /// one end of it (CHE-53).
     pub fn total_force(&self, x: &[Vec3], control: &Control) -> Vec3 {
         let mut sum = Vec3::zero();
         self.for_each_force(x, control, |_, force| sum += force);

@@ -1,4 +1,4 @@
-//! Checks the parts of a model and puts them together.
+//! Checks and assembles the parts of a model.
 
 mod cells;
 mod deformation;
@@ -24,12 +24,12 @@ use crate::control::ChannelTable;
 use crate::force::{Bone, ContactForce, Force, Gravity};
 use crate::kinematics::{Kinematics, Unknowns};
 
-/// Work in progress of [`ModelBuilder::build`].
+/// State of [`ModelBuilder::build`].
 pub(super) struct Assembler {
     parts: ModelBuilder,
     kinematics: Kinematics,
     initial: Vec<(u32, Vec3)>,
-    /// Places before the first step of unknowns that do not start at rest.
+    /// Initial positions of unknowns that do not start at rest.
     starts: Vec<(u32, Vec3)>,
     rotations: Vec<Quaternion>,
     first_point: Vec<usize>,
@@ -180,7 +180,7 @@ impl Assembler {
                 .map(|contact| (Party::Body(contact.body), Party::Collider(contact.collider), ContactRule::default())),
         );
         let surfaces = ContactModel::new(&parts, &all, creep);
-        // Penalty contact with colliders is a force of its own.
+        // Penalty contact with colliders is a separate force.
         let rules: Vec<_> = rules
             .into_iter()
             .filter(|(a, b, rule)| {

@@ -11,7 +11,7 @@ use crate::kinematics::{Kinematics, Unknowns};
 use crate::material::Tangent;
 use crate::model::StepDrive;
 
-/// Where and how the equations are linearized.
+/// Point at which the equations are linearized, and how.
 #[derive(Clone, Copy)]
 pub(crate) struct TangentAt<'a, 'p> {
     pub problem: &'a Problem<'p>,
@@ -20,7 +20,7 @@ pub(crate) struct TangentAt<'a, 'p> {
     pub x: &'a [Vec3],
     /// Gradient over the points.
     pub point_gradient: &'a [Vec3],
-    /// Share of the negative curvature of cells that is taken out: 0 gives the exact tangent, 1 the definite one.
+    /// Share of the negative curvature of cells to remove: 0 gives the exact tangent, 1 the definite one.
     pub definite: f64,
 }
 
@@ -31,7 +31,7 @@ impl TangentAt<'_, '_> {
     }
 }
 
-/// Memory of the assembly, reused between iterates.
+/// Scratch memory of the assembly, reused between iterates.
 #[derive(Default)]
 pub(crate) struct AssemblyScratch {
     linearized: Linearized,
@@ -39,7 +39,8 @@ pub(crate) struct AssemblyScratch {
 }
 
 impl AssemblyPlan {
-    /// Fills the blocks of `matrix` on and below the diagonal with the tangent; those above are left alone.
+    /// Fills the blocks of `matrix` on and below the diagonal with the tangent; blocks above the diagonal do not
+    /// change.
     pub fn assemble<S: PackReal>(
         &self,
         at: &TangentAt<'_, '_>,
@@ -47,7 +48,8 @@ impl AssemblyPlan {
         matrix: &mut BlockCsr<S>,
     ) {
         let TangentAt { problem, q, x, point_gradient, definite } = *at;
-        // The two tangents of cells that are mixed; forces, which have little curvature, take the definite one if any is asked for.
+        // Weights of the two tangents of cells. Forces have little curvature and take the definite tangent if its
+        // weight is not zero.
         let shares = [(Tangent::Exact, 1.0 - definite), (Tangent::Definite, definite)];
         let shares = || shares.into_iter().filter(|&(_, share)| share > 0.0);
         let tangent = if definite > 0.0 { Tangent::Definite } else { Tangent::Exact };
@@ -74,7 +76,7 @@ impl AssemblyPlan {
                 }
             }
         }
-        // Quasistatics has no inertia to add, and no time to look at every point for it.
+        // Quasistatics has no inertia to add; skip the loop over all points.
         let has_inertia = problem.scheme.inertia != 0.0 || problem.scheme.rate != 0.0;
         for point in 0..if has_inertia { kinematics.point_count() } else { 0 } {
             let inertia = Mat3::identity() * problem.point_inertia(point);
@@ -102,7 +104,8 @@ impl AssemblyPlan {
 }
 
 impl AssemblyPlan {
-    /// Fills `matrix` with elasticity and damping at `rest` and with inertia, for models whose points are all unknowns.
+    /// Fills `matrix` with elasticity and damping at `rest`, and with inertia. For models whose points are all
+    /// unknowns.
     pub fn assemble_rest(&self, problem: &Problem<'_>, rest: &[Vec3], matrix: &mut BlockCsr<f32>) {
         let model = problem.model;
         matrix.set_zero();
@@ -120,7 +123,7 @@ impl AssemblyPlan {
     }
 }
 
-/// Adds Jₐᵀ K J_b where that lies on or below the diagonal.
+/// Adds Jₐᵀ K J_b where it lies on or below the diagonal.
 fn add_point_block<S: Real>(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Mat3, matrix: &mut BlockCsr<S>) {
     kinematics.for_each_block(q, a as usize, b as usize, k, |row, column, block| {
         if column <= row {
@@ -130,10 +133,10 @@ fn add_point_block<S: Real>(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u3
     });
 }
 
-/// The part of a symmetric matrix with positive eigenvalues.
+/// Projects a symmetric matrix to its positive eigenvalues.
 ///
-/// The singular vectors of A itself mix the eigenvectors of +s and −s (the geometric term of a force across its arm has exactly such a
-/// pair). Those of A + s I with s ≥ |λ| are the eigenvectors.
+/// The singular vectors of A itself mix the eigenvectors of +s and −s (the geometric term of a force across its arm has
+/// exactly such a pair). Those of A + s I with s ≥ |λ| are the eigenvectors.
 fn positive_part(matrix: &Mat3) -> Mat3 {
     let shift = matrix.norm();
     let svd = sinew_math::svd3::svd3_plain(&(matrix.symmetric_part() + Mat3::identity() * shift));
@@ -149,14 +152,14 @@ fn positive_part(matrix: &Mat3) -> Mat3 {
 mod tests {
     use super::*;
 
-    /// A = A⁺ − (−A)⁺, also where eigenvalues come in pairs ±s.
+    /// A = A⁺ − (−A)⁺, also for pairs of eigenvalues ±s.
     #[test]
     fn positive_parts_of_a_matrix_and_its_negative_differ_by_the_matrix() {
         let pair = Mat3::outer(Vec3::unit(0), Vec3::unit(2)).symmetric_part();
         let general = Mat3::new([[1.0, -2.0, 0.3], [-2.0, -0.5, 0.7], [0.3, 0.7, 0.1]]);
         for a in [pair, general, Mat3::zero(), Mat3::identity(), -Mat3::identity()] {
             let difference = positive_part(&a) - positive_part(&-a) - a;
-            // The Jacobi sweeps behind the SVD leave vectors orthogonal to some 1e-7.
+            // The Jacobi sweeps of the SVD leave vectors orthogonal to about 1e-7.
             assert!(difference.norm() < 1e-6 * (1.0 + a.norm()), "{a:?}: {difference:?}");
         }
     }

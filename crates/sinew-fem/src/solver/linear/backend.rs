@@ -1,4 +1,4 @@
-//! What holds and solves linear systems of one kind of model, and what all of these share.
+//! Interface of the linear solvers, and what they share.
 
 use std::fmt;
 
@@ -17,13 +17,14 @@ use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::state::History;
 
-/// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
+/// Stiffness of the springs that hold free parts, relative to the mean diagonal: above the rounding of f32, below the
+/// stiffness of any mode that matters.
 pub(super) const FREE_SPRING: f64 = 1e-6;
 
-/// Least stiffness of a node that a shift is taken of, over the mean.
+/// Minimum stiffness of a node for the shift, relative to the mean.
 pub(super) const SHIFT_FLOOR: f64 = 1e-6;
 
-/// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
+/// Why a solve failed. Plain values, because the failure may lead to a projected tangent and must not allocate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SolveFailure {
     /// A pivot was not positive, or the factorization failed otherwise.
@@ -38,9 +39,9 @@ pub(crate) enum SolveFailure {
     Preconditioner { iterations: usize },
     /// Conjugate gradients used up their iterations.
     NoProgress { iterations: usize },
-    /// The solution is absurdly large: the matrix is singular to rounding.
+    /// The solution is absurdly large: the matrix is singular up to rounding.
     Unheld { distance: f64 },
-    /// The solution does not point downhill: the matrix is singular to rounding.
+    /// The solution is not a descent direction: the matrix is singular up to rounding.
     NoDescent,
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for SolveFailure {
     }
 }
 
-/// What does not change from matrix to matrix.
+/// Parts of the system that do not change from matrix to matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
     pub plan: &'a AssemblyPlan,
@@ -73,29 +74,31 @@ pub(crate) struct Frame<'a> {
     pub couplings: &'a ContactOperator,
 }
 
-/// How a system is to be solved.
+/// Parameters of one solve.
 #[derive(Clone, Copy)]
 pub(crate) struct Task {
-    /// Multiple of the means of diagonal blocks that is added to them.
+    /// Multiple of the mean of each diagonal block to add to it.
     pub shift: f64,
     /// Relative accuracy.
     pub forcing: f64,
-    /// Whether there is a solution to begin with, for who can make use of it.
+    /// Whether `out` holds an initial guess, for solvers that can use one.
     pub has_guess: bool,
 }
 
-/// A matrix and its solver. Nothing else asks which one it is.
+/// A matrix and its solver. No other code depends on which one it is.
 ///
-/// Contacts are beside the matrix, in the [`ContactOperator`] of the frame; a backend adds their diagonal blocks when it is filled.
+/// Contacts are stored beside the matrix, in the [`ContactOperator`] of the frame. `fill` adds their diagonal blocks to
+/// the matrix.
 pub(crate) trait Backend: Send {
-    /// Fills the matrix at a place; `has_tangents` says that only contacts are others than when it was filled last. Rows and columns of prescribed components are
-    /// still in place.
+    /// Fills the matrix at a point. `has_tangents` means that only contacts have changed since the last call. Rows and
+    /// columns of prescribed components are still in place.
     fn fill(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, scratch: &mut AssemblyScratch, has_tangents: bool);
 
-    /// out = H v right after [`fill`](Self::fill), without what contacts put beside the diagonal.
+    /// out = H v right after [`fill`](Self::fill), without the off-diagonal blocks of contacts.
     fn multiply(&self, v: &[Vec3], out: &mut [Vec3]);
 
-    /// Solves (H + s D) out = rhs as the task says; returns the iterations (1 for a direct solve).
+    /// Solves (H + s D) out = rhs with the parameters of the task; returns the number of iterations (1 for a direct
+    /// solve).
     fn solve(
         &mut self,
         at: &TangentAt<'_, '_>,
@@ -109,7 +112,7 @@ pub(crate) trait Backend: Send {
     /// Residual that rounding of the positions alone can cause: 4 ε ‖diag(H) |x|‖.
     fn rounding_floor(&self, q: &Unknowns) -> f64;
 
-    /// Forgets the last step but for what its state remembers.
+    /// Discards everything from the last step except what its state stores.
     fn begin_step(&mut self, _history: &History) {}
 
     /// Whether [`mend`](Self::mend) may find a step.
@@ -117,7 +120,8 @@ pub(crate) trait Backend: Send {
         false
     }
 
-    /// Writes a step of the nodes with more than `least` of the gradient, and of what is around them; whether there is one.
+    /// Local solve: writes a step of the nodes whose gradient exceeds `least` and of their neighborhood; returns
+    /// whether there is one.
     fn mend(
         &mut self,
         _at: &TangentAt<'_, '_>,
@@ -130,15 +134,16 @@ pub(crate) trait Backend: Send {
         false
     }
 
-    /// One nonlinear cycle for the forces `rhs` from where the definite tangent was just filled in; false where there is no such thing.
+    /// Runs one nonlinear cycle for the forces `rhs` at the point of the last definite tangent; returns false where the
+    /// backend has no such cycle.
     fn correct(&mut self, _rhs: &[Vec3], _out: &mut [Vec3]) -> Result<bool, SolveFailure> {
         Ok(false)
     }
 
-    /// Appends what the next step may know of spectra.
+    /// Appends spectral estimates for the next step.
     fn spectra(&self, _out: &mut Vec<f64>) {}
 
-    /// Time and work of all cycles so far.
+    /// Time, number and cell sweeps of all cycles so far.
     fn work(&self) -> CycleWork {
         CycleWork::default()
     }
@@ -150,8 +155,8 @@ pub(super) fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64
     4.0 * f64::EPSILON * sum(q.vectors.len(), |node| force(node).powi(2)).sqrt()
 }
 
-/// Springs on free parts, and where the tangent is the definite one on hinged parts, that make their singular matrices definite. They are so weak that
-/// they slow down only the softest of all shape changes. The exact tangent of a hinged part that hangs is not singular.
+/// Adds weak springs to free parts, and with the definite tangent to hinged parts, whose matrices are singular. The
+/// springs slow down only the softest changes of shape. The exact tangent of a hinged part that hangs is not singular.
 pub(crate) fn hold_softly<S: Real>(
     free: &FreeParts,
     hinges: &Hinges,
@@ -168,11 +173,11 @@ pub(crate) fn hold_softly<S: Real>(
     }
 }
 
-/// Adds `shift` times the mean of each diagonal block to it [Marquardt63]: nodes of stiff cells, which may be stiffer by many orders where they
-/// are crushed, say nothing about the others.
+/// Adds `shift` times the mean of each diagonal block to it \[Marquardt63\]. Each node uses its own mean, because
+/// crushed cells may be stiffer than others by many orders of magnitude.
 pub(crate) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     if shift > 0.0 {
-        // What a node without any stiffness gets.
+        // Minimum for nodes without any stiffness.
         let least = SHIFT_FLOOR * filter_scale(matrix).to_f64();
         for node in 0..matrix.node_count() {
             let own = matrix.diagonal_block(node).trace().to_f64() / 3.0;
@@ -182,7 +187,7 @@ pub(crate) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     }
 }
 
-/// The mean of the diagonal: what prescribed components get, so that they do not stand out.
+/// Mean of the diagonal. Prescribed components get this value, so that they do not stand out.
 pub(crate) fn filter_scale<S: Real>(matrix: &BlockCsr<S>) -> S {
     let nodes = matrix.node_count();
     let total = sum(nodes, |node| matrix.diagonal_block(node).trace().to_f64() / 3.0);

@@ -1,8 +1,10 @@
-//! The tangent of contact, beside the matrix of everything else: contacts come and go, and the pattern of the matrix stays.
+//! The contact operator: tangent of the contact forces, beside the matrix of everything else. Contacts come and go, and
+//! the pattern of the matrix stays.
 //!
-//! A contact k with block Bₖ acts on the combination Σ wᵢ xᵢ of a few unknowns, so its part of the tangent is Wₖᵀ Bₖ Wₖ. The matrix holds the diagonal
-//! blocks of these, which preconditioners need; products add the rest without ever forming it, first over contacts and then over unknowns, both in a fixed
-//! order. Only a factor needs the blocks themselves.
+//! A contact k with block Bₖ acts on the combination Σ wᵢ xᵢ of a few unknowns, so its part of the tangent is Wₖᵀ Bₖ
+//! Wₖ. The matrix holds the diagonal blocks of this, which preconditioners need. Products add the rest without
+//! assembling it: first over contacts, then over unknowns, both in a fixed order. Only a factorization needs the blocks
+//! themselves.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,11 +23,12 @@ use crate::kinematics::{Jacobian, Kinematics, Unknowns};
 /// Contacts or unknowns per parallel block.
 const BLOCK: usize = 2048;
 
-/// An unknown that a contact acts on, or a contact that acts on an unknown, with ∂(Σ wᵢ xᵢ)/∂q: a number times the identity, or a matrix of its own.
+/// Entry of a contact (an unknown that it acts on) or of an unknown (a contact that acts on it), with ∂(Σ wᵢ xᵢ)/∂q: a
+/// multiple of the identity, or a matrix.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     other: u32,
-    /// Place of the matrix; [`SCALAR`] where the number says it all.
+    /// Index of the matrix; [`SCALAR`] where the weight suffices.
     matrix: u32,
     weight: f64,
 }
@@ -33,14 +36,14 @@ struct Entry {
 /// No matrix.
 const SCALAR: u32 = u32::MAX;
 
-/// Sums of the products of unknowns, and forces of contacts.
+/// Scratch memory: sums over unknowns, and forces of contacts.
 #[derive(Default)]
 struct Scratch {
     forces: Vec<Vec3>,
     sums: Vec<Vec3>,
 }
 
-/// Unknowns and weights of what a contact acts on.
+/// Iterates over the unknowns and weights of a contact, without rotations of rigid bodies.
 #[derive(Clone)]
 pub(crate) struct Unturned<'a>(std::slice::Iter<'a, Entry>);
 
@@ -52,13 +55,13 @@ impl Iterator for Unturned<'_> {
     }
 }
 
-/// Contacts between the nodes of one lattice, as its cycles take them.
+/// Contacts between the nodes of one lattice, in the form its cycles need.
 #[derive(Default)]
 pub(crate) struct ContactsWithin {
     pub ties: EmbeddedSprings,
-    /// The least unknown on either side, and the contact.
+    /// The smallest unknown on either side, and the contact.
     order: Vec<([u32; 2], u32)>,
-    /// Nodes and weights of the one that is being gathered.
+    /// Nodes and weights of the group being merged.
     row: Vec<(u32, f64)>,
 }
 
@@ -66,9 +69,9 @@ pub(crate) struct ContactsWithin {
 #[derive(Default)]
 pub(crate) struct ContactOperator {
     blocks: Vec<Mat3>,
-    /// Unknowns of contact after contact.
+    /// Unknowns of all contacts, contact by contact.
     entries: Vec<Entry>,
-    /// Jacobians that are not numbers: turns of rigid bodies.
+    /// Jacobians that are not multiples of the identity: rotations of rigid bodies.
     matrices: Vec<Mat3>,
     /// First entry of each contact, and one past the last.
     offsets: Vec<u32>,
@@ -76,7 +79,7 @@ pub(crate) struct ContactOperator {
     rows: Vec<u32>,
     row_offsets: Vec<u32>,
     row_entries: Vec<Entry>,
-    /// Diagonal block of each of these unknowns, which the matrix holds already.
+    /// Contact block on the diagonal of each of these unknowns; the matrix already contains it.
     diagonal: Vec<Mat3>,
     /// Which components of these unknowns may move.
     free: Vec<[bool; 3]>,
@@ -86,12 +89,12 @@ pub(crate) struct ContactOperator {
 }
 
 impl ContactOperator {
-    /// Whether there are none.
+    /// Whether there are no contacts.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Takes the terms of contact at unknowns `q`.
+    /// Sets the terms of contact at the unknowns `q`.
     pub fn fill(&mut self, terms: &[ContactTerm], contact: &ContactModel, kinematics: &Kinematics, q: &Unknowns) {
         self.blocks.clear();
         self.entries.clear();
@@ -178,7 +181,8 @@ impl ContactOperator {
         self.row_offsets.push(self.row_entries.len() as u32);
     }
 
-    /// Calls with the block of each contact, and with the unknowns and weights of what it acts on that is no turn of a rigid body.
+    /// Calls `visit` with the block of each contact, and with its unknowns and weights except rotations of rigid
+    /// bodies.
     pub fn for_each_contact(&self, mut visit: impl FnMut(&Mat3, Unturned<'_>)) {
         for (contact, block) in self.blocks.iter().enumerate() {
             let entries = &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize];
@@ -186,13 +190,14 @@ impl ContactOperator {
         }
     }
 
-    /// Whether a contact is between nodes in a range alone.
+    /// Whether a contact acts only on nodes in a range.
     fn is_within(&self, contact: usize, unknowns: &Range<usize>) -> bool {
         let entries = &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize];
         entries.iter().all(|entry| entry.matrix == SCALAR && unknowns.contains(&(entry.other as usize)))
     }
 
-    /// Gathers the contacts between nodes in a range alone. Those between the same two places become one at their mean place: within a cell they all move nearly alike.
+    /// Gathers the contacts that act only on nodes in a range. Contacts between the same two cells are merged at their
+    /// weighted mean position, because they move nearly alike.
     pub fn gather_within(&self, unknowns: &Range<usize>, out: &mut ContactsWithin) {
         let ContactsWithin { ties, order, row } = out;
         ties.clear();
@@ -228,7 +233,8 @@ impl ContactOperator {
         }
     }
 
-    /// Calls with unknowns in a range, and their diagonal blocks of contacts that are not between nodes in this range alone; of all contacts where cycles take none.
+    /// Calls `visit` with unknowns in a range and their diagonal blocks, of contacts that reach outside this range; of
+    /// all contacts with `takes_none`.
     pub fn for_each_outer_diagonal(
         &self,
         unknowns: &Range<usize>,
@@ -252,7 +258,8 @@ impl ContactOperator {
         }
     }
 
-    /// y += H x − D x, H being the whole tangent of contact and D its diagonal blocks; prescribed components are left alone if `is_filtered`.
+    /// y += H x − D x, where H is the whole tangent of contact and D its diagonal blocks; with `is_filtered`,
+    /// prescribed components do not change.
     fn add_product<S: Real>(&self, x: &[Vec3<S>], y: &mut [Vec3<S>], is_filtered: bool) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let Scratch { forces, sums } = &mut *scratch;
@@ -286,14 +293,14 @@ impl ContactOperator {
         }
     }
 
-    /// y += (H − D) x with prescribed components in place.
+    /// y += (H − D) x, including prescribed components.
     pub fn add_unfiltered(&self, x: &[Vec3], y: &mut [Vec3]) {
         if !self.is_empty() {
             self.add_product(x, y, false);
         }
     }
 
-    /// y += H x with prescribed components in place, H being the whole tangent of contact.
+    /// y += H x, including prescribed components, where H is the whole tangent of contact.
     pub fn add_whole_product(&self, x: &[Vec3], y: &mut [Vec3]) {
         self.add_unfiltered(x, y);
         for (&unknown, block) in self.rows.iter().zip(&self.diagonal) {
@@ -301,7 +308,7 @@ impl ContactOperator {
         }
     }
 
-    /// All blocks below the diagonal between unknowns that may move, by rows and columns, those of one place added up.
+    /// All blocks below the diagonal between unknowns that can move, sorted by row and column, duplicates added up.
     fn lower_blocks(&self) -> Vec<(u32, u32, Mat3)> {
         let mut blocks = Vec::new();
         for contact in 0..self.blocks.len() {
@@ -313,7 +320,7 @@ impl ContactOperator {
                 }
             }
         }
-        // Stable, so that blocks of one place are added in the order they came.
+        // Stable, so that duplicates are added in their original order.
         blocks.sort_by_key(|&(row, column, _)| (row, column));
         blocks.dedup_by(|next, kept| {
             let is_same = (next.0, next.1) == (kept.0, kept.1);
@@ -337,7 +344,7 @@ impl ContactOperator {
     }
 }
 
-/// A matrix together with the rest of the tangent of contact.
+/// A matrix together with the off-diagonal tangent of contact.
 pub(super) struct Coupled<'a, O> {
     pub matrix: &'a O,
     pub couplings: &'a ContactOperator,
@@ -364,16 +371,16 @@ impl<S: Real, O: LinearOperator<S>> LinearOperator<S> for Coupled<'_, O> {
     }
 }
 
-/// A factor of matrices whose pattern changes with the contacts.
+/// A Cholesky factor of matrices whose pattern changes with the contacts.
 #[derive(Default)]
 pub(crate) struct CoupledFactor {
-    /// Places of the couplings the factor was laid out for.
+    /// Off-diagonal positions of the contact blocks in the current layout.
     places: Vec<(u32, u32)>,
     layout: Option<Box<(BlockCsr<f64>, Cholesky<f64>)>>,
 }
 
 impl CoupledFactor {
-    /// Solves (A + B) out = rhs, A being `matrix` with both triangles and B the couplings.
+    /// Solves (A + B) out = rhs, where A is `matrix` with both triangles and B the off-diagonal tangent of contact.
     pub fn solve(
         &mut self,
         matrix: &BlockCsr<f64>,
@@ -386,7 +393,7 @@ impl CoupledFactor {
         self.factored()?.solve_in_place(out).map_err(SolveFailure::Factor)
     }
 
-    /// The factor that was made last.
+    /// Returns the last factor.
     pub fn factored(&mut self) -> Result<&mut Cholesky<f64>, SolveFailure> {
         let layout = self.layout.as_mut().ok_or(SolveFailure::Factor(CholeskyError::NotFactored))?;
         Ok(&mut layout.1)
@@ -405,7 +412,7 @@ impl CoupledFactor {
         let (from, to) = (matrix.pattern(), both.pattern().clone());
         let values = both.values_mut();
         for row in 0..from.node_count() {
-            // Columns of both rows ascend, and those of the first are among those of the second.
+            // Columns of both rows ascend, and the second row contains all columns of the first.
             let mut place = to.row(row).start;
             for slot in from.row(row) {
                 while to.columns()[place] != from.columns()[slot] {

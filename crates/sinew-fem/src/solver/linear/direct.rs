@@ -1,4 +1,4 @@
-//! Systems of small models: assembled in f64 and factored by Cholesky in every iteration.
+//! Linear systems of small models: assembled in f64 and factored by Cholesky in every iteration.
 
 use sinew_math::Vec3;
 use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
@@ -14,7 +14,7 @@ use crate::kinematics::Unknowns;
 pub(super) struct Direct {
     matrix: BlockCsr<f64>,
     factor: Box<Cholesky<f64>>,
-    /// For matrices with contacts.
+    /// Factor of matrices with contacts.
     coupled: CoupledFactor,
 }
 
@@ -23,7 +23,7 @@ impl Direct {
         let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
         Self {
             matrix: BlockCsr::zeros(plan.pattern.clone()),
-            factor: Box::new(factor.expect("a pattern in memory can be analysed")),
+            factor: Box::new(factor.expect("a pattern in memory can be analyzed")),
             coupled: CoupledFactor::default(),
         }
     }

@@ -1,11 +1,12 @@
-//! Parts of a model that nothing holds: quasistatics decides their shape, not their place (SIF-033).
+//! Free parts of a model, which nothing holds: quasistatics determines their shape, not their position (SIF-033).
 //!
-//! The matrix of such a part is singular: the three translations and three rotations of the whole part need no force. A resultant force or
-//! couple (weight, for instance) has no equilibrium; the part would fly. What is left of the residual is what deforms it: the residual less the inertia
-//! forces of that flight, and steps leave its momentum alone,
-//! $$g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,$$
-//! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the center of mass x̄. So weight alone changes no
-//! shape, and the part stays where it is.
+//! The matrix of such a part is singular: translations and rotations of the whole part need no force. A resultant force
+//! or couple (weight, for instance) has no equilibrium; the part would fly. The residual that deforms the part is what
+//! remains after subtracting the inertia forces of that flight, and steps leave its momentum unchanged,
+//! $$g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad
+//!   \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,$$
+//! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the center of mass x̄. So
+//! weight alone changes no shape, and the part stays where it is.
 
 use sinew_math::sparse::BlockPattern;
 use sinew_math::{Mat3, Vec3};
@@ -17,7 +18,7 @@ use crate::model::{Deformation, Model};
 #[derive(Default)]
 pub(crate) struct FreeParts {
     parts: Vec<Vec<u32>>,
-    /// Mass of each unknown [kg].
+    /// Mass of each unknown \[kg\].
     masses: Vec<f64>,
 }
 
@@ -66,7 +67,7 @@ impl FreeParts {
         &self.parts
     }
 
-    /// Takes the inertia forces of the flight of each part at places `q` out of a gradient.
+    /// Subtracts the inertia forces of the flight of each part at positions `q` from a gradient.
     pub fn project_forces(&self, q: &[Vec3], gradient: &mut [Vec3]) {
         for part in &self.parts {
             let sums = self.sums(part, q, |i| (gradient[i], 1.0));
@@ -77,7 +78,7 @@ impl FreeParts {
         }
     }
 
-    /// Takes the motion of each part as a whole out of a step.
+    /// Subtracts the rigid motion of each part from a step.
     pub fn project_step(&self, q: &[Vec3], step: &mut [Vec3]) {
         for part in &self.parts {
             let sums = self.sums(part, q, |i| (step[i], self.masses[i]));
@@ -104,7 +105,8 @@ impl FreeParts {
             inertia += (Mat3::identity() * d.norm_squared() - Mat3::outer(d, d)) * self.masses[i as usize];
             moment += d.cross(v) * weight;
         }
-        // A part on a line (or a point) does not feel all turns: a hair of extra inertia leaves those alone.
+        // The inertia of a part on a line (or of a point) is singular; a little extra inertia excludes the rotations
+        // without effect.
         let trace = inertia.trace();
         let turn =
             if trace > 0.0 { (inertia + Mat3::identity() * (1e-12 * trace)).inverse() * moment } else { Vec3::zero() };
@@ -112,7 +114,7 @@ impl FreeParts {
     }
 }
 
-/// Unknowns of each part that is connected by the matrix or by the cells of a lattice.
+/// Unknowns of each part connected by the matrix or by the cells of a lattice.
 pub(crate) fn connected_parts(model: &Model, pattern: &BlockPattern) -> Vec<Vec<u32>> {
     // Cells around each node of a lattice.
     let around: Vec<_> =

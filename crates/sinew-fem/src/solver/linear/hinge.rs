@@ -1,27 +1,28 @@
-//! Parts that hang on one point or turn about one axis: steps that turn them instead of tearing them.
+//! Hinged parts, which hang on one point or rotate about one axis: their steps follow arcs.
 //!
-//! Nothing but the load resists the turn of such a part, so Newton's step turns it far, and a straight step of that length stretches
-//! it far more than it turns. The line search then admits a thousandth, and the part creeps to where it hangs. Instead the step δ is split into
-//! the turn that fits it best and the rest, and nodes go along arcs,
+//! Only the load resists the rotation of such a part, so Newton's step rotates it far, and a straight step of that
+//! length stretches it far more than it rotates it. The line search then accepts a thousandth, and the part creeps to
+//! its hanging position. Instead we split the step δ into its best-fit rotation and the rest, and move nodes along
+//! arcs,
 //! $$x_i(s) = c + e^{[s\omega]_\times}\big(d_i + s\,(\delta_i - \omega \times d_i)\big), \qquad d_i = x_i - c, \qquad
 //!   \sum_i m_i\,d_i \times (\delta_i - \omega \times d_i) = 0,$$
-//! which begin along δ.
+//! which start along δ.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::force::Hold;
 use crate::model::Model;
 
-/// Longest turn of one step [rad].
+/// Maximum rotation of one step \[rad\].
 const LONGEST_TURN: f64 = 1.0;
-/// Held nodes this close to a line, over the size of the part, let it turn about the line.
+/// Held nodes within this distance of a line, relative to the size of the part, let it rotate about the line.
 const STRAIGHT: f64 = 1e-6;
 
-/// The parts of a model that pins let turn.
+/// The hinged parts of a model.
 #[derive(Default)]
 pub(crate) struct Hinges {
     hinges: Vec<Hinge>,
-    /// Mass of each unknown [kg].
+    /// Mass of each unknown \[kg\].
     masses: Vec<f64>,
 }
 
@@ -29,12 +30,12 @@ struct Hinge {
     nodes: Vec<u32>,
     /// A held node.
     pivot: u32,
-    /// Another one far from it, where the part turns about an axis.
+    /// Another held node far from it, where the part rotates about an axis.
     far: Option<u32>,
 }
 
 impl Hinges {
-    /// Finds those of the connected `parts` that are held at one place or along one line, and by nothing else.
+    /// Finds the connected `parts` that are held at one point or along one line, and by nothing else.
     pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
         let has_other_holds = model.forces().any(|force| force.hold() != Hold::Nothing)
@@ -58,12 +59,12 @@ impl Hinges {
         Self { hinges, masses }
     }
 
-    /// Unknowns of all of them.
+    /// Unknowns of all hinged parts.
     pub fn nodes(&self) -> impl Iterator<Item = u32> {
         self.hinges.iter().flat_map(|hinge| hinge.nodes.iter().copied())
     }
 
-    /// Shortens a step that turns a part too far, as a whole: so it still descends.
+    /// Scales down a whole step that rotates a part too far, so that it remains a descent direction.
     pub fn limit(&self, q: &[Vec3], step: &mut [Vec3]) {
         let furthest = self.hinges.iter().map(|hinge| self.turn(hinge, q, step).norm()).fold(0.0, f64::max);
         if furthest > LONGEST_TURN {
@@ -71,7 +72,7 @@ impl Hinges {
         }
     }
 
-    /// Replaces q + `fraction` · `step` in `target` by places along the arcs.
+    /// Replaces q + `fraction` · `step` in `target` by positions along the arcs.
     pub fn bend(&self, q: &[Vec3], step: &[Vec3], fraction: f64, target: &mut [Vec3]) {
         for hinge in &self.hinges {
             let turn = self.turn(hinge, q, step);
@@ -81,7 +82,7 @@ impl Hinges {
                 let node = node as usize;
                 let d = q[node] - center;
                 let place = center + rotation * (d + (step[node] - turn.cross(d)) * fraction);
-                // Held nodes lie on the axis, to rounding.
+                // Held nodes lie on the axis, up to rounding.
                 if step[node] != Vec3::zero() {
                     target[node] = place;
                 }
@@ -89,7 +90,7 @@ impl Hinges {
         }
     }
 
-    /// The turn ω of a part that fits a step best.
+    /// Best-fit rotation ω of a part for a step.
     fn turn(&self, hinge: &Hinge, q: &[Vec3], step: &[Vec3]) -> Vec3 {
         let center = q[hinge.pivot as usize];
         let (mut inertia, mut moment) = (Mat3::zero(), Vec3::zero());
@@ -114,7 +115,7 @@ impl Hinges {
 
 fn hinge(model: &Model, rest: &[Vec3], nodes: Vec<u32>) -> Option<Hinge> {
     let fixed = |node: u32| model.kinematics.fixed(node as usize);
-    // Rollers would leave their planes on an arc.
+    // On an arc, rollers would leave their planes.
     if nodes.iter().any(|&node| fixed(node) != [false; 3] && fixed(node) != [true; 3]) {
         return None;
     }

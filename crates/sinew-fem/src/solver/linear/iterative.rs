@@ -1,12 +1,13 @@
-//! Conjugate gradients with a coarse coarse grid, in single precision inside Newton's method in double precision.
+//! Conjugate gradients with a coarse grid, in single precision inside Newton's method in double precision.
 //!
-//! Half the memory traffic makes an f32 iteration twice as fast, and Newton's method corrects what rounding spoils: a step that is exact to
-//! one part in a thousand is all it asks for. The coarse grid ([`sinew_math::coarse grid`]) keeps the number of iterations the same for every size of
-//! mesh. Where f32 gets nowhere with a matrix known to be definite (slender bodies, huge contrasts of stiffness), the system is assembled
-//! and solved once more in f64: by a factor, or for large bodies with the f32 coarse grid as preconditioner.
+//! Half the memory traffic makes an f32 iteration twice as fast. Newton's method needs a step that is accurate to one
+//! part in a thousand, and corrects the rounding errors. The coarse grid ([`sinew_math::coarse_grid`]) makes the number
+//! of iterations independent of the size of the mesh. Where f32 fails with a definite matrix (slender bodies, huge
+//! contrasts of stiffness), the system is assembled and solved again in f64: by a factor, or for large bodies with the
+//! f32 coarse grid as preconditioner.
 //!
-//! The grid matrix is computed for the first solve of a step and kept for the others until they take half as long again. It is never
-//! kept from step to step: a run that is resumed would differ.
+//! The first solve of a step computes the grid matrix. Later solves reuse it until they take one and a half times as
+//! long. It never carries over to the next step, because a resumed run would then differ.
 
 use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
 use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
@@ -26,23 +27,24 @@ use crate::material::Tangent;
 use crate::model::Model;
 use crate::state::History;
 
-/// Relative accuracy that f32 vectors can be asked for.
+/// Tightest relative accuracy of f32 vectors.
 const FINEST_FORCING: f64 = 1e-4;
-/// Iterations per digit that make a new grid matrix worth its price, and the growth that does.
+/// Iterations per digit, and their growth, from which a new grid matrix pays off.
 const PATIENCE: f64 = 30.0;
 const GROWTH: f64 = 1.5;
 const MAX_ITERATIONS: usize = 2000;
 const MAX_WIDE_ITERATIONS: usize = 4000;
-/// Nodes up to which a factor takes no longer than the iterations in f64 that it replaces, iterations in f32 after which it takes over there, and
-/// how often in a step that may happen before it is asked first.
+/// Limits of the direct solve: nodes up to which a factor is no slower than the f64 iterations it replaces; f32
+/// iterations after which it takes over; and solves of a step that may fail in f32 before the factor comes first.
 const FACTOR_NODES: usize = 8000;
 const MAX_SMALL_ITERATIONS: usize = 400;
 const PATIENT_SOLVES: usize = 2;
-/// Iterations of one step after which small bodies take a factor too, and what is small: each of its solves then replaces hundreds of them.
+/// Iterations of one step after which small bodies use a factor too, and the size of such bodies: each factor then
+/// replaces hundreds of iterations.
 const MAX_STEP_ITERATIONS: usize = 1500;
 const SMALL_NODES: usize = 2000;
 
-/// The iterative solver with its memory.
+/// The iterative solver with its scratch memory.
 pub(crate) struct Iterative {
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
@@ -50,29 +52,29 @@ pub(crate) struct Iterative {
     scratch: CgScratch<f32>,
     rhs: Vec<Vec3<f32>>,
     solution: Vec<Vec3<f32>>,
-    /// Iterations per digit of the first solve with the present grid, and of the last.
+    /// Iterations per digit of the first solve with the current grid, and of the last solve.
     first_rate: f64,
     last_rate: f64,
     kind: Kind,
     wide: Option<Box<Wide>>,
-    /// Solves of this step that f32 could not do.
+    /// Solves of this step that failed in f32.
     failures: usize,
     /// Iterations of this step.
     spent: usize,
-    /// Iterations after which a solution is taken as it is.
+    /// Maximum number of iterations; the solver accepts the solution it has then.
     budget: Option<usize>,
 }
 
-/// What turns a residual into a direction.
+/// Preconditioner.
 enum Kind {
-    /// Diagonal blocks plus coarse grid.
+    /// Diagonal blocks plus coarse grid, added up.
     Sum,
-    /// Smoothing and coarse grid one after the other.
+    /// V-cycle of smoothing and coarse grid.
     VCycle(VCycle),
     RestFactor(Box<RestFactor>),
 }
 
-/// What the rare solve in f64 needs; allocated when it is needed first.
+/// Memory of the f64 solve, which is rare; allocated on first use.
 struct Wide {
     matrix: BlockCsr<f64>,
     factor: Option<Box<Cholesky<f64>>>,
@@ -86,7 +88,7 @@ impl Iterative {
     pub fn new(model: &Model, plan: &AssemblyPlan, solver: LinearSolver, budget: Option<usize>) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
-        // The coarse grid wraps the bodies as they are at rest; unknowns of rigid bodies are not places and stay outside.
+        // The coarse grid encloses the bodies at rest. Unknowns of rigid bodies are not positions and stay outside.
         let mut positions = vec![Vec3::zero(); nodes];
         let mut is_node = vec![false; nodes];
         for body in &model.bodies {
@@ -128,7 +130,7 @@ impl Iterative {
         }
     }
 
-    /// In words, for the report.
+    /// Describes the preconditioner, for the report.
     pub fn describe(&self) -> String {
         let grids: Vec<String> = self.coarse_grid.grid_nodes().map(|nodes| nodes.to_string()).collect();
         let grids = grids.join(" and ");
@@ -139,14 +141,14 @@ impl Iterative {
         }
     }
 
-    /// Forgets the grid of the last step.
+    /// Discards the grid matrix of the last step.
     pub fn forget(&mut self) {
         self.coarse_grid.forget_grid();
         self.failures = 0;
         self.spent = 0;
     }
 
-    /// Whether this step has shown that its matrices want a factor.
+    /// Whether the solves of this step so far call for a factor.
     fn wants_factor(&self) -> bool {
         let nodes = self.rhs.len();
         let is_hard = self.failures >= PATIENT_SOLVES && nodes <= FACTOR_NODES;
@@ -154,7 +156,7 @@ impl Iterative {
         self.budget.is_none() && (is_hard || is_long)
     }
 
-    /// Turns the factor of the rest state, if that is what preconditions.
+    /// Rotates the factor of the rest state, if that is the preconditioner.
     fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>) -> Result<(), SolveFailure> {
         match &mut self.kind {
             Kind::RestFactor(factor) => factor.prepare(at, frame),
@@ -162,7 +164,8 @@ impl Iterative {
         }
     }
 
-    /// Solves A out = rhs to relative accuracy `forcing`, where A is `matrix`, filtered; returns the iterations.
+    /// Solves A out = rhs to the relative accuracy `forcing`, where A is the filtered `matrix`; returns the number of
+    /// iterations.
     pub fn solve_narrow(
         &mut self,
         tangent: Tangent,
@@ -185,7 +188,7 @@ impl Iterative {
         if let (Kind::VCycle(cycle), true) = (&mut self.kind, is_new) {
             cycle.estimate(&self.sliced, self.coarse_grid.diagonal_inverses().inverse_blocks());
         }
-        // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
+        // Right-hand sides of a nearly converged iteration underflow in f32, so scale them to unit size.
         let scale = norm(rhs);
         parallel::for_each_block_mut((&mut self.rhs[..], rhs), parallel::SUM_BLOCK, |_, (narrow, wide)| {
             for (narrow, &wide) in narrow.iter_mut().zip(wide) {
@@ -218,7 +221,7 @@ impl Iterative {
         }
         match info.outcome {
             CgOutcome::NegativeCurvature { .. } => return Err(SolveFailure::NegativeCurvature { iterations }),
-            // An unfinished solution still descends; only one that is no better than nothing is refused.
+            // An unfinished solution is still a descent direction. It fails only if it is hardly better than zero.
             CgOutcome::IterationLimit if self.budget.is_none() && info.residual >= 0.5 * info.initial_residual => {
                 return Err(SolveFailure::NoProgress { iterations });
             }
@@ -340,7 +343,7 @@ impl Backend for Iterative {
     }
 }
 
-/// The f32 coarse grid for vectors of f64.
+/// The f32 coarse grid, applied to f64 vectors.
 struct Widened<'a> {
     coarse_grid: &'a mut CoarseGridPreconditioner,
     residual: &'a mut [Vec3<f32>],

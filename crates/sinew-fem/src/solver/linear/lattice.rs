@@ -1,9 +1,11 @@
 //! Linear systems of models with bodies on lattices, whose stiffness is never assembled.
 //!
 //! $$A = B + \sum_l K_l,$$
-//! with a sparse matrix B of everything else (inertia, springs, contact, the cells of other bodies) and the lattices' K as a product ([`sinew_lattice`]).
-//! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the coarse grid
-//! elsewhere. Where f32 gets nowhere with a tangent known to be definite, vectors and products are f64, and only the preconditioner stays f32.
+//! where the sparse matrix B holds everything else (inertia, springs, contact, the cells of other bodies) and
+//! [`sinew_lattice`] applies the K of each lattice as a product. The solver is conjugate gradients in f32. The
+//! preconditioner is a V-cycle on each lattice, with nodal terms from B (MCA-46), and the coarse grid
+//! elsewhere. Where f32 fails with a definite tangent, vectors and products are f64, and only the preconditioner stays
+//! f32.
 
 mod operators;
 mod part;
@@ -32,42 +34,42 @@ use crate::material::Tangent;
 use crate::model::Model;
 use crate::state::History;
 
-/// Relative accuracy that f32 vectors can be asked for.
+/// Tightest relative accuracy of f32 vectors.
 const FINEST_FORCING: f64 = 1e-4;
-/// Iterations after which f32, and after which f64, has failed. Cycles that work take less than thirty.
+/// Iterations after which f32, and after which f64, fails. Cycles that work take fewer than thirty.
 const MAX_ITERATIONS: usize = 300;
 const MAX_WIDE_ITERATIONS: usize = 1000;
 
-/// How often sweeps are made shorter because a cycle was not definite.
+/// Maximum number of times that sweeps are shortened because a cycle was indefinite.
 const MAX_CALMINGS: usize = 4;
 
 /// The solver with its memory.
 pub(crate) struct LatticeSystem {
-    /// B, and in a solve, where there is a coarse grid, the mean diagonal of K besides.
+    /// B; during a solve with a coarse grid also the mean diagonal of K.
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
-    /// For what is not on a lattice; `None` where everything is.
+    /// Preconditioner of everything that is not on a lattice; `None` where everything is.
     coarse_grid: Option<CoarseGridPreconditioner>,
     parts: Mutex<Vec<LatticePart>>,
-    /// Mean of K's diagonal block of each unknown [N/m], of the last tangent; and at rest.
+    /// Mean of K's diagonal block of each unknown \[N/m\], at the last tangent and at rest.
     stiffness: Vec<f32>,
     rest_stiffness: Vec<f32>,
     scratch: CgScratch<f32>,
     rhs: Vec<Vec3<f32>>,
     solution: Vec<Vec3<f32>>,
     wide: Option<Box<Wide>>,
-    /// Why the tangent last assembled has no cycle.
+    /// Why the last assembled tangent has no cycle.
     failure: Option<SolveFailure>,
-    /// Iterations after which a solution is taken as it is.
+    /// Maximum number of iterations; the solver accepts the solution it has then.
     budget: Option<usize>,
-    /// Whether cycles may be nonlinear ones, which know of contacts only by what holds the nodes.
+    /// Whether cycles may be nonlinear. Those treat contacts as nodal terms only.
     has_nonlinear_cycles: bool,
     cell_count: usize,
-    /// Where there may be contacts.
+    /// Local solves, for models that may have contacts.
     mending: Option<Box<LocalSolve>>,
 }
 
-/// What the rare solve in f64 needs; allocated when it is needed first.
+/// Memory of the f64 solve, which is rare; allocated on first use.
 struct Wide {
     matrix: BlockCsr<f64>,
     scratch: CgScratch<f64>,
@@ -108,14 +110,14 @@ impl LatticeSystem {
         system
     }
 
-    /// In words, for the report.
+    /// Describes the preconditioner, for the report.
     pub fn describe(&self) -> String {
         let levels: Vec<String> =
             lock(&self.parts).iter().map(|part| part.multigrid.level_count().to_string()).collect();
         format!("a V-cycle over {} lattice cells in {} levels", self.cell_count, levels.join(" and "))
     }
 
-    /// Fills B and the tangents of the lattices, the latter unless they are those of this place.
+    /// Fills B and the tangents of the lattices; skips the latter if they belong to this point already.
     pub fn assemble(
         &mut self,
         at: &TangentAt<'_, '_>,
@@ -146,7 +148,7 @@ impl LatticeSystem {
                 continue;
             }
             let vectors = &at.q.vectors[part.unknowns.clone()];
-            // Far from home f32 would see little else.
+            // Subtract the common displacement: far from the origin f32 would resolve little else.
             let shift = vectors[0] - part.rest[0];
             for ((u, &x), &rest) in part.displacements.iter_mut().zip(vectors).zip(&part.rest) {
                 *u = x - rest - shift;
@@ -171,7 +173,7 @@ impl LatticeSystem {
         if total > 0.0 { total / self.stiffness.len() as f64 } else { 1.0 }
     }
 
-    /// Makes the A just assembled ready to be solved with, `shift` times its diagonal added; the mean of its diagonal.
+    /// Prepares the assembled A for solves, with `shift` times its diagonal added; returns the mean of its diagonal.
     pub fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, shift: f64) -> Result<f64, SolveFailure> {
         let scale = self.scale();
         frame.filter.apply(&mut self.matrix, scale as f32);
@@ -210,7 +212,7 @@ impl LatticeSystem {
         Ok(scale)
     }
 
-    /// Solves in f32, with shorter sweeps where cycles turn out not to be definite.
+    /// Solves in f32, with shorter sweeps where cycles turn out to be indefinite.
     fn solve_calmly(
         &mut self,
         couplings: &ContactOperator,
@@ -268,7 +270,7 @@ impl LatticeSystem {
         out: &mut [Vec3],
         task: Task,
     ) -> Result<usize, SolveFailure> {
-        // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
+        // Right-hand sides of a nearly converged iteration underflow in f32, so scale them to unit size.
         let size = norm(rhs);
         narrow(rhs, size, &mut self.rhs);
         if task.has_guess {
@@ -436,7 +438,7 @@ impl Backend for LatticeSystem {
     }
 }
 
-/// The coarse grid around what is not on a lattice, as it is at rest.
+/// Creates the coarse grid around everything that is not on a lattice, at rest.
 fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     let kinematics = &model.kinematics;
     let mut positions = vec![Vec3::zero(); kinematics.unknown_count()];
@@ -469,7 +471,8 @@ fn shift_of<S: Real>(matrix: &BlockCsr<S>, stiffness: &[f32], node: usize, shift
     shift * own.max(SHIFT_FLOOR * scale)
 }
 
-/// Iterations of a solve that led somewhere. An unfinished solution still descends; only one that is no better than nothing is refused.
+/// Returns the iterations of a solve. An unfinished solution is still a descent direction; it fails only if it is
+/// hardly better than zero.
 fn outcome(info: &CgInfo, has_budget: bool) -> Result<usize, SolveFailure> {
     let iterations = info.iterations;
     match info.outcome {

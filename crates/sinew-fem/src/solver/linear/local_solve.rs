@@ -1,9 +1,9 @@
-//! Mends flesh where a few nodes are far from equilibrium and all others are near it [CaiKeyes02].
+//! Local solve: Newton steps on a few nodes far from equilibrium while all others are near it \[CaiKeyes02\].
 //!
-//! Among contacts most iterations have next to nothing left to do but at a dozen nodes: a pair that has come too near, a fold that snaps. So these move alone, with what is around them, along the
-//! solution of their part of Newton's equation,
+//! Among contacts, most iterations have something to do only at a dozen nodes: a pair that has come too near, a fold
+//! that snaps. So these nodes and their neighborhood P move alone, by the solution of their part of Newton's equation,
 //! $$H_{PP} \, \delta_P = -g_P, \qquad \delta = 0 \text{ elsewhere},$$
-//! which takes a hundredth of the time. Energy and detection decide on the step as on any other.
+//! which takes a hundredth of the time. Energy and collision detection limit this step like any other.
 
 use sinew_lattice::{Patch, PatchCell};
 use sinew_math::krylov::{BlockJacobi, CgOutcome, CgParams, CgScratch, LinearOperator, conjugate_gradients, norm};
@@ -15,21 +15,21 @@ use crate::kinematics::Kinematics;
 use crate::lattice::LatticeBlock;
 use crate::model::Model;
 
-/// Cells around what is mended that go along.
+/// Rings of cells around the selected nodes that move along.
 const RINGS: usize = 2;
-/// Most nodes that are mended, and most that go along.
+/// Maximum number of selected nodes, and of all nodes that move.
 const MAX_SEEDS: usize = 400;
 const MAX_NODES: usize = 6000;
-/// Relative accuracy, and iterations that it may take.
+/// Relative accuracy, and maximum number of iterations.
 const ACCURACY: f64 = 0.03;
 const MAX_ITERATIONS: usize = 150;
-/// Not in the patch.
+/// Marks unknowns outside the patch.
 const NONE: u32 = u32::MAX;
 
-/// The patches of a model on lattices, with their memory.
+/// Patches of a model on lattices, with scratch memory.
 pub(super) struct LocalSolve {
     lattices: Vec<Neighbours>,
-    /// Place of each unknown in the patch.
+    /// Index of each unknown in the patch.
     local: Vec<u32>,
     nodes: Vec<u32>,
     cells: Vec<PatchCell>,
@@ -54,7 +54,7 @@ struct Neighbours {
 struct System {
     count: usize,
     cells: Vec<Patch>,
-    /// Blocks of the sparse matrix, below the diagonal and on it.
+    /// Blocks of the sparse matrix on and below the diagonal.
     blocks: Vec<(u32, u32, Mat3<f32>)>,
     /// Contacts, and one past the last entry of each.
     contacts: Vec<(Mat3<f32>, u32)>,
@@ -103,7 +103,8 @@ impl LocalSolve {
         }
     }
 
-    /// Chooses the unknowns with more than `least` of a gradient, and what is around them and touches them; whether these are few.
+    /// Selects the unknowns whose gradient exceeds `least`, with their neighborhood and contacts; returns whether these
+    /// are few.
     pub fn choose(&mut self, model: &Model, couplings: &ContactOperator, gradient: &[Vec3], least: f64) -> bool {
         self.forget();
         for block in &model.lattices {
@@ -140,7 +141,7 @@ impl LocalSolve {
         seeds > 0 && self.nodes.len() <= MAX_NODES
     }
 
-    /// Adds an unknown that may move.
+    /// Adds an unknown if it can move.
     fn add(&mut self, kinematics: &Kinematics, unknown: u32) {
         if self.local[unknown as usize] == NONE && kinematics.fixed(unknown as usize) == [false; 3] {
             self.local[unknown as usize] = self.nodes.len() as u32;
@@ -154,7 +155,8 @@ impl LocalSolve {
         }
     }
 
-    /// Makes the part of H: of cells where they are now, of the sparse matrix, and of contacts. False where cells have more to them than it knows.
+    /// Fills the local part of H: current cells, sparse matrix and contacts. Returns false where cells have terms that
+    /// this part lacks.
     pub fn fill<'a>(
         &mut self,
         model: &Model,
@@ -180,7 +182,7 @@ impl LocalSolve {
                         continue;
                     }
                     let corners = lattice.cells[cell as usize].nodes;
-                    // From the first corner on: far from home f32 would see little else.
+                    // Relative to the first corner: far from the origin f32 would resolve little else.
                     let displaced =
                         |corner: u32| q[unknowns.start + corner as usize] - lattice.node_position(corner as usize);
                     let first = displaced(corners[0]);
@@ -222,7 +224,7 @@ impl LocalSolve {
         true
     }
 
-    /// Solves for the step of the patch, and writes it over nothing elsewhere; whether there is one.
+    /// Solves for the step of the patch and writes it, with zeros elsewhere; returns whether there is one.
     pub fn solve(&mut self, gradient: &[Vec3], direction: &mut [Vec3]) -> bool {
         let Self { nodes, system, rhs, solution, diagonal, jacobi, scratch, .. } = self;
         rhs.clear();

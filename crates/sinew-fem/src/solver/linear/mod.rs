@@ -1,16 +1,16 @@
-//! Linear systems: where everything goes, what is assembled, and who solves it.
+//! Linear systems: layout, assembly and solvers.
 //!
-//! | file | says |
+//! | file | subject |
 //! |---|---|
-//! | `plan` | where cells and forces go in the matrix |
+//! | `plan` | positions of cells and forces in the matrix |
 //! | `assembly` | the tangent over the unknowns |
-//! | `couplings` | contacts, beside the matrix |
-//! | `free`, `hinge` | parts that nothing holds, and parts that may turn |
-//! | `backend` | what a matrix with its solver must do |
+//! | `contact_operator` | contacts, beside the matrix |
+//! | `free`, `hinge` | parts that nothing holds, and parts that may rotate |
+//! | `backend` | interface of a matrix with its solver |
 //! | `direct` | Cholesky, for small models |
 //! | `iterative` | conjugate gradients in f32, with `v_cycle` and `rest_factor` |
-//! | `lattice` | bodies on lattices, alone or beside cells, with `mending` |
-//! | `system` | one of these, chosen for a model |
+//! | `lattice` | bodies on lattices, alone or beside cells, with `local_solve` |
+//! | `system` | one backend, chosen for a model |
 
 mod assembly;
 mod backend;

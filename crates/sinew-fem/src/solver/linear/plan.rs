@@ -1,4 +1,4 @@
-//! Where cells and forces go in the matrix over the unknowns, and which of its rows and columns pins prescribe.
+//! Layout of the matrix over the unknowns: positions of cells and forces, and the rows and columns that pins prescribe.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use sinew_math::sparse::{BlockCsr, BlockPattern};
 use crate::kinematics::Kinematics;
 use crate::model::Model;
 
-/// Where everything goes: found once per model.
+/// Layout of the matrix, found once per model.
 pub(crate) struct AssemblyPlan {
     pub pattern: Arc<BlockPattern>,
     /// One plan per elastic block; `None` for blocks with bound nodes.
@@ -51,7 +51,7 @@ impl AssemblyPlan {
                 add_group(&[a, b]);
             }
         }
-        // Every unknown has a diagonal block, even one that nothing couples to.
+        // Every unknown has a diagonal block, even one without neighbors.
         groups.extend((0..kinematics.unknown_count() as u32).map(|u| vec![u]));
         let pattern = BlockPattern::from_elements(kinematics.unknown_count(), &groups)
             .expect("unknowns of points are unknowns of the model");
@@ -75,17 +75,18 @@ impl AssemblyPlan {
         Self { pattern: Arc::new(pattern), elastic }
     }
 
-    /// Where the cells of an elastic block go in a matrix of this pattern; `None` when some of their nodes are bound.
+    /// Positions of the cells of an elastic block in a matrix of this pattern; `None` where some of their nodes are
+    /// bound.
     pub fn elastic(&self, block: usize) -> Option<&ScatterPlan> {
         self.elastic[block].as_ref()
     }
 }
 
-/// Rows and columns of prescribed components, which leave the system.
+/// Rows and columns of prescribed components, which are removed from the system.
 pub(crate) struct Filter {
-    /// Blocks on or below the diagonal with prescribed rows or columns, and which these are.
+    /// Blocks on or below the diagonal with prescribed rows or columns, and which ones.
     blocks: Vec<(u32, [bool; 3], [bool; 3])>,
-    /// Those of them on the diagonal.
+    /// The diagonal blocks among them.
     diagonal: Vec<(u32, [bool; 3])>,
 }
 
@@ -106,7 +107,8 @@ impl Filter {
         filter
     }
 
-    /// Zeroes rows and columns of prescribed components and puts `scale` on their diagonal, so that they solve to zero.
+    /// Zeroes rows and columns of prescribed components and puts `scale` on their diagonal, so that their solution is
+    /// zero.
     pub fn apply<S: Real>(&self, matrix: &mut BlockCsr<S>, scale: S) {
         let values = matrix.values_mut();
         for &(slot, rows, columns) in &self.blocks {

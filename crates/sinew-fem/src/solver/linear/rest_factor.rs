@@ -1,9 +1,10 @@
-//! A factor of the rest state, turned with the flesh: a preconditioner for small bodies that is made once.
+//! A preconditioner for small bodies: a factor of the rest state, computed once and rotated with the flesh.
 //!
-//! The stiffness of flesh that bends and turns is, to first order, that of the rest state seen in turned axes. With a rotation Rᵢ for each
-//! node, z = R (K₀ + M κ)⁻¹ Rᵀ r leaves conjugate gradients only the strain to correct: a few iterations, at ν → ½ too, where a grid needs
-//! many and a factor of every tangent is slow. The factor depends on the model, its stiffness and the length of the step only,
-//! never on the past, so that resumed runs have the same bits.
+//! To first order, the stiffness of flesh that bends and rotates is that of the rest state in rotated axes. With a
+//! rotation Rᵢ for each node, z = R (K₀ + M κ)⁻¹ Rᵀ r leaves only the strain for conjugate gradients to correct. That
+//! takes a few iterations, even at ν → ½, where a grid needs many and a factor of every tangent is slow. The factor
+//! depends only on the model, its stiffness and the length of the step, never on the past, so resumed runs have the
+//! same bits.
 
 #![allow(non_snake_case)]
 
@@ -19,31 +20,33 @@ use super::plan::AssemblyPlan;
 use crate::material::Tangent;
 use crate::model::Model;
 
-/// Added to the diagonal, over it: the rounding of f32 in factors of stiff, nearly incompressible flesh.
+/// Relative shift of the diagonal: covers the rounding of f32 in factors of stiff, nearly incompressible flesh.
 const SHIFT: f64 = 1e-6;
 
-/// The factor and its turns.
+/// The factor and its rotations.
 pub(super) struct RestFactor {
     factor: Cholesky<f32>,
     matrix: BlockCsr<f32>,
     rest: Vec<Vec3>,
-    /// What the factor was made for: κ, the rate of the scheme and the stiffness of each block. Empty before the first.
+    /// Inputs of the current factor: κ, the rate of the scheme and the stiffness of each block. Empty before the first
+    /// factorization.
     key: Vec<f64>,
     wanted: Vec<f64>,
-    /// Of each unknown.
+    /// Rotation of each unknown.
     rotations: Vec<Mat3<f32>>,
     sums: Vec<Mat3>,
     free: Vec<Vec3<f32>>,
 }
 
 impl RestFactor {
-    /// Whether a model is of the kind this serves: nodes that are their own unknowns, and nothing that comes and goes between them.
+    /// Whether the preconditioner supports a model: all nodes are their own unknowns, and no contacts come and go
+    /// between them.
     pub fn serves(model: &Model) -> bool {
         let kinematics = &model.kinematics;
         model.contact.is_empty() && kinematics.rigid_blocks().is_empty() && kinematics.has_free_points_only()
     }
 
-    /// For a model that it [`serves`](Self::serves).
+    /// Creates the preconditioner for a model that it [`serves`](Self::serves).
     pub fn new(model: &Model, plan: &AssemblyPlan) -> Self {
         let nodes = model.kinematics.unknown_count();
         let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
@@ -56,7 +59,7 @@ impl RestFactor {
             Vec3::new(x, y, z)
         });
         Self {
-            factor: factor.expect("a pattern in memory can be analysed"),
+            factor: factor.expect("a pattern in memory can be analyzed"),
             matrix: BlockCsr::zeros(plan.pattern.clone()),
             rest,
             key: Vec::new(),
@@ -67,7 +70,7 @@ impl RestFactor {
         }
     }
 
-    /// Turns the factor to where `at` is, after making it where stiffness or step have changed.
+    /// Rotates the factor to the point `at`, after a new factorization where stiffness or step length have changed.
     pub fn prepare(
         &mut self,
         at: &TangentAt<'_, '_>,

@@ -1,4 +1,5 @@
-//! The linear systems of Newton's method: assembled, filtered by the pins, solved by conjugate gradients or by Cholesky.
+//! The linear systems of Newton's method: assembly, filtering by the pins, and solution by conjugate gradients or
+//! Cholesky.
 
 use std::sync::Arc;
 
@@ -21,35 +22,36 @@ use crate::kinematics::Unknowns;
 use crate::model::{Model, Revision};
 use crate::state::History;
 
-/// Nodes up to which `auto` factorizes every tangent, in dynamics and in quasistatics, where a factor also tells definite from indefinite
-/// without doubt.
+/// Nodes up to which `auto` factorizes every tangent: in dynamics, and in quasistatics, where a factor also detects
+/// indefiniteness reliably.
 const DIRECT_DYNAMIC_NODES: usize = 200;
 const DIRECT_STATIC_NODES: usize = 600;
-/// Nodes up to which nearly incompressible flesh is preconditioned by a factor of its rest state, and those from which a V-cycle pays.
+/// Nodes up to which a factor of the rest state preconditions nearly incompressible flesh, and from which a V-cycle
+/// pays off.
 const REST_FACTOR_NODES: usize = 600;
 const V_CYCLE_NODES: usize = 2000;
-/// The same as the first for flesh that hardly changes its volume at all.
+/// The first of these limits for flesh that is almost exactly incompressible.
 const REST_FACTOR_STIFF_NODES: usize = 1500;
-/// λ/μ from which flesh counts as nearly incompressible: ν = 0.49; and as hardly compressible at all: ν = 0.497.
+/// λ/μ from which flesh counts as nearly incompressible (ν = 0.49), and as almost exactly incompressible (ν = 0.497).
 const STIFF_VOLUME: f64 = 48.0;
 const VERY_STIFF_VOLUME: f64 = 165.0;
 
-/// A linear system that is assembled and solved again and again.
+/// A linear system that is assembled and solved repeatedly.
 pub(crate) struct LinearSystem {
     plan: Arc<AssemblyPlan>,
     filter: Filter,
-    /// Parts that nothing holds, in quasistatics; inertia holds everything.
+    /// Parts that nothing holds, in quasistatics; in dynamics inertia holds everything.
     free: FreeParts,
-    /// Parts that pins let turn, in quasistatics.
+    /// Hinged parts, in quasistatics.
     hinges: Hinges,
     backend: Box<dyn Backend>,
     scratch: AssemblyScratch,
-    /// Blocks between unknowns that no cell connects, of the matrix last assembled.
+    /// Contact operator of the last assembled matrix.
     couplings: ContactOperator,
-    /// Of the model it was made for.
+    /// Revision of the model that the system was created for.
     revision: Revision,
     has_values: bool,
-    /// The floor at the end of the last step, until there is a matrix of this one.
+    /// Rounding floor at the end of the last step, until this step has a matrix.
     earlier_floor: f64,
     reason: String,
 }
@@ -58,14 +60,14 @@ impl LinearSystem {
     pub fn new(model: &Model, params: &SolverParams) -> Self {
         let plan = AssemblyPlan::new(model);
         let (solver, reason) = match params.linear {
-            LinearSolver::Multigrid if !model.lattices.is_empty() => (LinearSolver::Multigrid, "as asked".to_string()),
+            LinearSolver::Multigrid if !model.lattices.is_empty() => (LinearSolver::Multigrid, "as set".to_string()),
             _ if !model.lattices.is_empty() => (LinearSolver::Multigrid, "the one for bodies on lattices".to_string()),
             LinearSolver::Auto | LinearSolver::Multigrid => choose(model, params.regime.is_dynamic()),
             LinearSolver::RestFactor if !RestFactor::serves(model) => (
                 LinearSolver::Cg,
-                "a factor of the rest state serves bodies without bound nodes and rigid parts only".into(),
+                "a factor of the rest state needs bodies without bound nodes and without rigid parts".into(),
             ),
-            solver => (solver, "as asked".to_string()),
+            solver => (solver, "as set".to_string()),
         };
         let (backend, name): (Box<dyn Backend>, String) = match solver {
             LinearSolver::Multigrid => {
@@ -103,12 +105,12 @@ impl LinearSystem {
         }
     }
 
-    /// Which solver was chosen, and why.
+    /// The chosen solver and the reason for it.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Where everything goes.
+    /// Layout of the matrix.
     pub fn plan(&self) -> &Arc<AssemblyPlan> {
         &self.plan
     }
@@ -118,7 +120,7 @@ impl LinearSystem {
         &self.free
     }
 
-    /// Parts that pins let turn.
+    /// Hinged parts.
     pub fn hinges(&self) -> &Hinges {
         &self.hinges
     }
@@ -128,7 +130,7 @@ impl LinearSystem {
         &self.filter
     }
 
-    /// Whether the system was made for this model as it is.
+    /// Whether the system was created for the current revision of this model.
     pub fn fits(&self, model: &Model) -> bool {
         self.revision == model.revision()
     }
@@ -138,12 +140,12 @@ impl LinearSystem {
         self.fill(at, false);
     }
 
-    /// The same at the same place, where only contacts are others.
+    /// Fills the matrix again at the same point, where only contacts have changed.
     pub fn assemble_again(&mut self, at: &TangentAt<'_, '_>) {
         self.fill(at, true);
     }
 
-    /// What stays as it is, what holds the matrix, and memory to fill it with.
+    /// Splits the system into its constant parts, the backend and the scratch memory.
     fn parts(&mut self) -> (Frame<'_>, &mut dyn Backend, &mut AssemblyScratch) {
         let Self { plan, filter, free, hinges, couplings, backend, scratch, .. } = self;
         (Frame { plan, filter, free, hinges, couplings }, &mut **backend, scratch)
@@ -163,8 +165,8 @@ impl LinearSystem {
         self.couplings.add_unfiltered(v, out);
     }
 
-    /// Solves (H + s D) out = rhs with the matrix H just assembled for `at`, s being the shift of the task and D the means of
-    /// its diagonal blocks; returns the iterations (1 for a direct solve).
+    /// Solves (H + s D) out = rhs with the matrix H just assembled for `at`, where s is the shift of the task and D
+    /// holds the means of its diagonal blocks; returns the number of iterations (1 for a direct solve).
     pub fn solve(
         &mut self,
         at: &TangentAt<'_, '_>,
@@ -172,7 +174,7 @@ impl LinearSystem {
         rhs: &[Vec3],
         out: &mut [Vec3],
     ) -> Result<usize, SolveFailure> {
-        // Of no interest to either solver, and 0/0 in the scaling of the iterative one.
+        // Trivial, and 0/0 in the scaling of the iterative solver.
         if norm(rhs) == 0.0 {
             out.fill(Vec3::zero());
             return Ok(0);
@@ -181,7 +183,8 @@ impl LinearSystem {
         backend.solve(at, frame, task, scratch, rhs, out)
     }
 
-    /// Writes a step of the nodes with more than `least` of the gradient, and of what is around them, all else staying where it is; false where these are too many, or nothing knows how.
+    /// Local solve: writes a step of the nodes whose gradient exceeds `least` and of their neighborhood, with zeros
+    /// elsewhere; returns false where these are too many or the backend has no local solve.
     pub fn mend(&mut self, at: &TangentAt<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
         if !self.backend.mends() {
             return false;
@@ -192,30 +195,33 @@ impl LinearSystem {
         backend.mend(at, frame, scratch, gradient, least, out)
     }
 
-    /// One nonlinear cycle for the forces `rhs` from where the definite tangent was just assembled; false where there are no lattices.
+    /// Runs one nonlinear cycle for the forces `rhs` at the point of the last definite tangent; returns false where
+    /// there are no lattices.
     pub fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<bool, SolveFailure> {
         self.backend.correct(rhs, out)
     }
 
-    /// Forgets the matrix of the last step: what a step knows of the past comes with the state, or a run that was resumed would differ.
+    /// Discards the matrix of the last step. A step may use the past only through the state, or a resumed run would
+    /// differ.
     pub fn begin_step(&mut self, history: &History) {
         self.has_values = false;
         self.earlier_floor = history.rounding;
         self.backend.begin_step(history);
     }
 
-    /// Writes what the next step may know of the spectra of lattices.
+    /// Writes spectral estimates of the lattices for the next step.
     pub fn spectra(&self, out: &mut Vec<f64>) {
         out.clear();
         self.backend.spectra(out);
     }
 
-    /// Time and work of all cycles on lattices so far.
+    /// Time, number and cell sweeps of all cycles on lattices so far.
     pub fn cycle_work(&self) -> CycleWork {
         self.backend.work()
     }
 
-    /// Residual that rounding of the positions alone can cause: 4 ε ‖diag(H) |x|‖. Before the first assembly of a step that of the last.
+    /// Residual that rounding of the positions alone can cause: 4 ε ‖diag(H) |x|‖. Before the first assembly of a step,
+    /// the value of the last step.
     pub fn rounding_floor(&self, q: &Unknowns) -> f64 {
         if !self.has_values {
             return self.earlier_floor;
@@ -224,7 +230,7 @@ impl LinearSystem {
     }
 }
 
-/// What `auto` takes, and why: the figures behind it are in `docs/design/linear-systems.md`.
+/// Choice of `auto` and the reason; the measurements are in `docs/design/linear-systems.md`.
 fn choose(model: &Model, is_dynamic: bool) -> (LinearSolver, String) {
     let nodes = model.kinematics.unknown_count();
     let stiffness = model.elastic.iter().map(|block| block.largest_volume_stiffness()).fold(0.0, f64::max);

@@ -1,10 +1,11 @@
-//! The coarse grid used one after the other with smoothing, instead of both added up.
+//! V-cycle: smoothing and coarse grid one after the other, instead of both added up.
 //!
-//! A V-cycle from z = 0: smooth, correct on the grid what is left, smooth again,
+//! From z = 0, smooth, correct the rest on the grid, and smooth again,
 //! $$z \leftarrow S r, \qquad z \leftarrow z + P (P^T A P)^{-1} P^T (r - A z), \qquad z \leftarrow z + S (r - A z),$$
-//! with Chebyshev's polynomial of D⁻¹A as smoother S [Adams03]: products only, so that it runs on all threads with the same bits. Symmetric,
-//! because the same polynomial smooths before and after. It costs more products per iteration than the sum, and pays
-//! where Jacobi's method and the grid would push against each other: nearly incompressible flesh.
+//! with a Chebyshev polynomial of D⁻¹A as smoother S \[Adams03\]. It needs only products, so it runs on all threads
+//! with the same bits. The cycle is symmetric, because the same polynomial smooths before and after. It costs more
+//! products per iteration than the sum, and pays off where Jacobi's method and the grid would counteract each other: in
+//! nearly incompressible flesh.
 
 use sinew_math::coarse_grid::CoarseGridPreconditioner;
 use sinew_math::krylov::{LinearOperator, Preconditioner, norm};
@@ -12,15 +13,15 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::sparse::SlicedBlocks;
 use sinew_math::{Mat3, Vec3};
 
-/// Products per smoothing, the first of which is with zero.
+/// Products per smoothing; the first is a product with zero.
 const DEGREE: usize = 2;
-/// Share of the largest eigenvalue from which the smoother works; the grid does the rest.
+/// Share of the largest eigenvalue above which the smoother works; the grid covers the rest.
 const LOWEST_SHARE: f32 = 0.1;
-/// Iterations of the power method, and what is added to its estimate from below.
+/// Iterations of the power method, and safety factor for its estimate, which is a lower bound.
 const POWER_ITERATIONS: usize = 12;
 const POWER_MARGIN: f32 = 1.15;
 
-/// Memory of the cycle.
+/// Scratch memory of the cycle.
 pub(super) struct VCycle {
     /// Estimated largest eigenvalue of D⁻¹A; zero before the first estimate.
     largest: f32,
@@ -35,7 +36,7 @@ impl VCycle {
         Self { largest: 0.0, direction: zero(), product: zero(), rest: zero() }
     }
 
-    /// Estimates the largest eigenvalue of D⁻¹A by the power method, from a vector that depends on nothing.
+    /// Estimates the largest eigenvalue of D⁻¹A by the power method, from a fixed start vector.
     pub fn estimate(&mut self, matrix: &SlicedBlocks, inverses: &[Mat3<f32>]) {
         for (k, v) in self.direction.iter_mut().enumerate() {
             let at = |axis: usize| ((7 * k + 3 * axis) % 11) as f32 - 5.0;
@@ -75,7 +76,7 @@ pub(super) struct Cycle<'a> {
 }
 
 impl Cycle<'_> {
-    /// z += S (r − A z); with `from_zero` z is taken to be zero.
+    /// z += S (r − A z); with `from_zero`, z is assumed to be zero.
     fn smooth(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>], from_zero: bool) {
         let VCycle { largest, direction, product, .. } = &mut *self.memory;
         let inverses = self.coarse_grid.diagonal_inverses().inverse_blocks();

@@ -1,21 +1,23 @@
-//! Anderson's acceleration of iterations that creep along a valley [Anderson65].
+//! Anderson acceleration of iterations that creep along a valley \[Anderson65\].
 //!
-//! A fold that slides takes Newton's method dozens of steps which resemble each other, since the definite tangent is too stiff along the way. With the last iterates qᵢ and the
-//! steps dᵢ that they asked for, the combination of iterates whose combined step is least would ask for nearly none; from there the combined step is taken:
-//! $$d = d_0 - \sum_i \gamma_i (\Delta q_i + \Delta d_i), \qquad \gamma = \arg\min \Big| d_0 - \sum_i \gamma_i \Delta d_i \Big|, \qquad
+//! A sliding fold takes dozens of similar Newton steps, because the definite tangent is too stiff along the path. From
+//! the last iterates qᵢ and their steps dᵢ, find the combination with the smallest combined step, and take that step
+//! from the combined iterate:
+//! $$d = d_0 - \sum_i \gamma_i (\Delta q_i + \Delta d_i), \qquad
+//!   \gamma = \arg\min \Big| d_0 - \sum_i \gamma_i \Delta d_i \Big|, \qquad
 //!   \Delta d_i = d_i - d_{i+1}.$$
-//! Energy and detection decide on it as on any step.
+//! Energy and collision detection limit this step like any other.
 
 use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
 use super::vectors::dot;
 
-/// Differences that are combined.
+/// Number of differences to combine.
 const WINDOW: usize = 4;
-/// Share of the slope of the plain step that a combined one must have.
+/// Minimum slope of a combined step, relative to the plain one.
 const MIN_SLOPE: f64 = 0.1;
-/// What keeps steps that are nearly alike apart, over their squares.
+/// Regularization for nearly parallel steps, relative to their squares.
 const RIDGE: f64 = 1e-6;
 
 /// The last iterates with their steps, newest first.
@@ -27,7 +29,7 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// Makes room, so that iterations need not.
+    /// Allocates memory, so that iterations do not.
     pub fn resize(&mut self, unknowns: usize) {
         for list in [&mut self.iterates, &mut self.steps] {
             list.resize_with(WINDOW + 1, Vec::new);
@@ -35,12 +37,13 @@ impl Past {
         }
     }
 
-    /// Begins anew.
+    /// Discards all iterates.
     pub fn forget(&mut self) {
         self.count = 0;
     }
 
-    /// Takes the step `direction` from the iterate `q` into account, and changes it to the combined one where that leads downhill as well.
+    /// Records the step `direction` from the iterate `q`, and replaces it by the combined step where that also
+    /// descends.
     pub fn accelerate(&mut self, q: &[Vec3], gradient: &[Vec3], direction: &mut [Vec3]) {
         self.remember(q, direction);
         let Some(gamma) = self.combine() else { return };
@@ -53,7 +56,7 @@ impl Past {
             d
         };
         let slope = sum(direction.len(), |k| gradient[k].dot(combined(k)));
-        // Written so that NaN fails.
+        // This form rejects NaN.
         if slope < MIN_SLOPE * dot(gradient, direction) {
             direction.iter_mut().enumerate().for_each(|(k, d)| *d = combined(k));
         }
@@ -85,7 +88,7 @@ impl Past {
             gamma[i] = sum(length, |k| change(i, k).dot(steps[0][k]));
         }
         (0..size).for_each(|i| matrix[i][i] *= 1.0 + RIDGE);
-        // Gauss' elimination: the matrix is definite.
+        // Gaussian elimination without pivoting: the matrix is definite.
         for i in 0..size {
             if !(matrix[i][i] > 0.0) {
                 return None;
@@ -108,7 +111,7 @@ impl Past {
 mod tests {
     use super::*;
 
-    /// Steps of Jacobi's method on ½ qᵀ A q, with three eigenvalues: combined, the fourth is exact.
+    /// Jacobi steps on ½ qᵀ A q with three eigenvalues: the combination makes the fourth step exact.
     #[test]
     fn as_many_steps_as_eigenvalues_solve_a_quadratic_energy() {
         let eigenvalues = [0.01, 0.2, 0.9];
@@ -133,6 +136,6 @@ mod tests {
         let (gradient, plain) = (gradient_at(&q), vec![Vec3::unit(0); 2]);
         let mut direction = plain.clone();
         past.accelerate(&q, &gradient, &mut direction);
-        assert_eq!(direction, plain, "a step alone stays as it is");
+        assert_eq!(direction, plain, "the first step does not change");
     }
 }

@@ -1,4 +1,5 @@
-//! Nonlinear multigrid in place of Newton's method, while the step is far from its end (MCA-37). A cycle proposes a step, which is taken as far as the merit function falls (MCA-38).
+//! Nonlinear multigrid instead of Newton's method, while the iterate is far from the solution (MCA-37). A cycle
+//! proposes a step, and the line search takes it as far as the merit function falls (MCA-38).
 
 use std::time::Instant;
 
@@ -9,12 +10,12 @@ use super::newton_loop::{NewtonLoop, Work};
 use super::vectors::dot;
 use crate::report::StepReport;
 
-/// Cycles of a step before Newton's method takes over.
+/// Maximum number of cycles of a step before Newton's method takes over.
 const MAX_CYCLES: usize = 30;
-/// Part of the first residual below which Newton's method, which converges quadratically there, is cheaper.
+/// Share of the first residual below which Newton's method is cheaper, because it converges quadratically there.
 const CLOSE: f64 = 1e-4;
 
-/// How many cycles a step may take yet.
+/// Remaining cycles of a step.
 pub(super) struct Cycles {
     left: usize,
 }
@@ -28,7 +29,7 @@ impl Cycles {
         Self { left }
     }
 
-    /// Whether the next iteration is a cycle, at this part of the first residual.
+    /// Whether the next iteration is a cycle, given the residual relative to the first.
     pub fn go_on(&mut self, relative: f64) -> bool {
         if relative < CLOSE {
             self.left = 0;
@@ -38,7 +39,8 @@ impl Cycles {
 }
 
 impl NewtonLoop<'_> {
-    /// A nonlinear cycle on the lattices, and a step along what it found. Where that leads nowhere there is none, and no more cycles.
+    /// Runs a nonlinear cycle on the lattices and a line search along its step. Returns `None`, and ends the cycles,
+    /// where that makes no progress.
     pub(super) fn cycle(&mut self, merit: Merit, cycles: &mut Cycles, report: &mut StepReport) -> Option<Merit> {
         let left = std::mem::take(&mut cycles.left);
         let start = Instant::now();
@@ -58,7 +60,7 @@ impl NewtonLoop<'_> {
         self.problem.model.kinematics.filter(&mut self.work.direction);
         self.system.free().project_step(&self.work.q.vectors, &mut self.work.direction);
         let slope = dot(&self.work.gradient, &self.work.direction);
-        // Written so that NaN fails.
+        // This form catches NaN too.
         if !(slope < 0.0) {
             return None;
         }

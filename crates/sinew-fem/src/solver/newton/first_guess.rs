@@ -1,4 +1,4 @@
-//! Where the iterations of a step start.
+//! The initial guess of a step.
 
 use std::time::Instant;
 
@@ -17,26 +17,28 @@ use crate::kinematics::Unknowns;
 use crate::model::SkinningPredictor;
 use crate::report::StepReport;
 
-/// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
+/// Maximum number of iterations that drive prescribed nodes to their targets before the step counts as too large.
 const MAX_DRIVE: usize = 60;
-/// Iterations of the interior after each of them that could not go all the way.
+/// Iterations of the interior after each drive iteration that stops short of the targets.
 const RELAXATIONS: usize = 2;
-/// How often an iteration looks at what is ahead.
+/// Maximum number of times that a drive iteration detects speculative contacts.
 const LOOKS_AHEAD: usize = 3;
-/// Relative accuracy of its linear solves, and of those among contacts, which bend the energy too much for more.
+/// Relative accuracy of the linear solves of a drive, without and among contacts. Contacts bend the energy too much for
+/// a tighter one to pay off.
 const FREE_ACCURACY: f64 = 1e-4;
 const TOUCHING_ACCURACY: f64 = 1e-2;
-/// Residual over the goal that a step may start with where flesh goes on as before, without a look at where blend skinning alone would put it.
+/// Residual relative to the goal up to which a step accepts the extrapolated motion of the flesh without trying plain
+/// blend skinning.
 const GOOD_START: f64 = 5.0;
-/// Least share of its way on which flesh follows what moves it.
+/// Minimum share of the path for which flesh moves with its drivers.
 const SHORTEST_FOLLOWING: f64 = 0.05;
-/// Least share of its way that what is prescribed must come forward per iteration.
+/// Minimum progress of prescribed nodes per iteration, as a share of their path.
 const SHORTEST_DRIVE: f64 = 1e-4;
 
 impl NewtonLoop<'_> {
-    /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
-    /// nodes leads. Returns the reference residual, the size of g at (xⁿ, vⁿ) under the new boundary data, and the merit of the iterate, whose
-    /// gradient is in place.
+    /// Sets the first iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving
+    /// the prescribed nodes leads. Returns the reference residual, which is the size of g at (xⁿ, vⁿ) under the new
+    /// boundary data, and the merit of the iterate. The gradient of the iterate is up to date.
     pub(super) fn start(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
@@ -81,13 +83,13 @@ impl NewtonLoop<'_> {
         if let Some(guided) = self.untangle(merit, report) {
             return Ok((reference, guided));
         }
-        // Nonlinear cycles spread over the flesh what the pins have done to their neighbors.
+        // Nonlinear cycles spread the displacement of the pins through the flesh.
         if moved > 0.0 && is_valid && self.params.nonlinear == NonlinearSolver::Fas {
             return Ok((reference, merit));
         }
         if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
-            // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays
-            // the residual under the new boundary data where that exists.
+            // Moving only the pinned nodes crumples the cells at the pins, so go back and let the interior follow. The
+            // reference stays the residual under the new boundary data where that exists.
             self.work.q.clone_from(&previous.unknowns);
             model.kinematics.place(&self.work.q, &mut self.work.x);
             self.problem.contact.refresh(&model.contact, &self.work.x);
@@ -102,7 +104,8 @@ impl NewtonLoop<'_> {
         Ok((reference, self.extrapolate(merit)))
     }
 
-    /// Starts where blend skinning puts the flesh, or, with something in its way, as far towards that as nothing is. The pins are at their targets.
+    /// Starts from the skinning predictor, or from as far along its path as nothing blocks. The pins are at their
+    /// targets.
     fn start_by_following(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
@@ -158,7 +161,7 @@ impl NewtonLoop<'_> {
         Ok((self.reference(reference), merit))
     }
 
-    /// Writes what the last step added to blend skinning into `correction`, if that is known.
+    /// Writes the difference of the last step from blend skinning into `correction`; returns whether it is known.
     fn find_correction(&mut self) -> bool {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
@@ -184,7 +187,8 @@ impl NewtonLoop<'_> {
         true
     }
 
-    /// Puts the trial where blend skinning puts the flesh, or, `ahead`, flesh that goes on as in the last step; returns the share of the way there that is free. The way begins at the iterate.
+    /// Sets the trial to the shape of blend skinning; `ahead` first adds the correction of the last step. Returns the
+    /// free share of the path there from the iterate.
     fn follow(&mut self, ahead: bool) -> f64 {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
@@ -195,7 +199,7 @@ impl NewtonLoop<'_> {
         }
         model.skinning_predictor.carry(model, motions, &mut trial.vectors, direction);
         model.kinematics.place(trial, trial_x);
-        // What all leaders do together leads nobody into anybody, however far it is: the way begins beyond it.
+        // The common motion of all drivers causes no collisions, however large it is, so the path starts after it.
         q.clone_from(&previous.unknowns);
         if model.moves_as_one() {
             SkinningPredictor::carry_all(model, &model.skinning_predictor.common_motion(model, motions), q);
@@ -207,7 +211,7 @@ impl NewtonLoop<'_> {
         free
     }
 
-    /// The trial becomes the iterate; its merit, with the gradients.
+    /// Makes the trial the iterate; returns its merit and updates the gradients.
     fn take_followed(&mut self) -> Merit {
         self.problem.contact.set_progress(1.0);
         self.work.q.clone_from(&self.work.trial);
@@ -215,7 +219,7 @@ impl NewtonLoop<'_> {
         self.gradient_at_iterate()
     }
 
-    /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
+    /// Moves to the harmonic guess when cells are inverted and the merit is lower there.
     fn untangle(&mut self, merit: Merit, report: &mut StepReport) -> Option<Merit> {
         let cannot_jump = self.problem.contact.has_barriers();
         if !self.params.untangle || self.params.regime != Regime::Quasistatic || cannot_jump {
@@ -228,7 +232,7 @@ impl NewtonLoop<'_> {
         let system = &self.system;
         let guide = self.guide.get_or_insert_with(|| Guide::new(model, system.plan(), system.filter())).as_mut()?;
         self.work.trial.clone_from(&self.work.q);
-        // Each of its solves is counted like an iteration: it costs as much.
+        // Each of its solves counts as an iteration, because it costs as much.
         let (solves, iterations) = guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
         report.newton_iterations += solves;
         report.linear_iterations += iterations;
@@ -245,7 +249,7 @@ impl NewtonLoop<'_> {
         })
     }
 
-    /// Residual of the iterate, contact left out: pins may have gone through flesh.
+    /// Residual of the iterate without contact, because pins may have gone through flesh.
     fn residual_without_contact(&mut self) -> f64 {
         let work = &mut *self.work;
         self.problem.gradient_without_contact(&work.x, &mut work.point_gradient);
@@ -256,10 +260,10 @@ impl NewtonLoop<'_> {
         self.size(&self.work.gradient)
     }
 
-    /// What residuals are compared with, given that of the start: at most that of a body strained by one everywhere, with its loads. In quasistatics a
-    /// worse start (a scrambled body) does not make the goal easier.
+    /// Reference for residuals, given that of the start: at most that of a body with unit strain everywhere, with its
+    /// loads. So a worse start in quasistatics (a scrambled body) does not make the goal easier.
     fn reference(&mut self, start: f64) -> f64 {
-        // Written so that a start that is no number is not taken.
+        // This form rejects NaN.
         if self.params.regime != Regime::Quasistatic || start <= self.unit_strain_force {
             return start;
         }
@@ -271,7 +275,7 @@ impl NewtonLoop<'_> {
         start.min(self.size(&self.work.trial_gradient) + self.unit_strain_force)
     }
 
-    /// Tries qₙ + h q̇ₙ (+ half the change of the rate): kept only when the merit is lower there.
+    /// Tries qₙ + h q̇ₙ (+ half the change of the rate), and keeps it only if the merit is lower there.
     fn extrapolate(&mut self, merit: Merit) -> Merit {
         let model = self.problem.model;
         let history = &self.problem.ctx.previous.history;
@@ -296,8 +300,8 @@ impl NewtonLoop<'_> {
         merit
     }
 
-    /// Moves prescribed unknowns to their targets while the rest follows by the linearized equilibrium, as far per iteration as all
-    /// cells stay valid and nothing passes through anything.
+    /// Moves prescribed unknowns to their targets while the rest follows the linearized equilibrium. Each iteration
+    /// goes as far as all cells stay valid and nothing passes through anything.
     fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
         let most = self.params.budget.map_or(MAX_DRIVE, |budget| budget.newton);
@@ -333,7 +337,7 @@ impl NewtonLoop<'_> {
                 self.problem.contact.set_progress(share);
                 model.kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
                 if fraction == 1.0 {
-                    // Exactly on target, free of rounding.
+                    // Set exactly to the targets, free of rounding.
                     let trial = &mut self.work.trial.vectors;
                     model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
                         trial[unknown][axis] = value;
@@ -354,7 +358,7 @@ impl NewtonLoop<'_> {
                     return Err(Failure::NotFinite);
                 }
             }
-            // What comes nearer by less than this has run into something that does not give way.
+            // Less progress than this means that an obstacle does not give way.
             if fraction < SHORTEST_DRIVE {
                 return Err(Failure::Blocked);
             }
@@ -370,7 +374,8 @@ impl NewtonLoop<'_> {
         Err(Failure::NotFinite)
     }
 
-    /// Writes the way from the iterate to what is prescribed into `trial_gradient`, nothing elsewhere; whether there is any.
+    /// Writes the remaining path of prescribed unknowns into `trial_gradient`, with zeros elsewhere; returns whether
+    /// there is any.
     fn aim(&mut self) -> bool {
         let model = self.problem.model;
         let Work { q, trial_gradient: way, .. } = &mut *self.work;
@@ -393,8 +398,9 @@ impl NewtonLoop<'_> {
         remaining > 0.0
     }
 
-    /// The direction that takes what is prescribed all the way, and the rest to the linearized equilibrium: with the prescribed increment δₚ the free rows see −g − H δₚ. `again` from the
-    /// same place, where only contacts are others, it begins with the last one.
+    /// Finds the direction that takes prescribed unknowns to their targets and the rest to the linearized equilibrium:
+    /// with the prescribed increment δₚ, the free rows see −g − H δₚ. With `again`, only contacts have changed since
+    /// the last call at this point, and the last direction is the initial guess.
     fn find_drive(&mut self, again: bool, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
         let obstacles_left = 1.0 - self.problem.contact.progress();
@@ -416,7 +422,7 @@ impl NewtonLoop<'_> {
             let Work { q, trial_point_gradient: pull, trial: Unknowns { vectors: pulled, .. }, rhs, .. } =
                 &mut *self.work;
             pull.fill(Vec3::zero());
-            // Colliders that come nearer push as they would with this tangent.
+            // Approaching colliders push according to this tangent.
             if obstacles_left > 0.0 {
                 self.problem.contact.add_obstacle_pull(&model.contact, obstacles_left, pull);
             }
@@ -442,7 +448,8 @@ impl NewtonLoop<'_> {
         Ok(())
     }
 
-    /// A few iterations with the pins where they are, on the way to their targets: cells that were about to be crushed get their volume back.
+    /// Runs a few iterations with the pins fixed on the way to their targets, so that cells about to be crushed regain
+    /// their volume.
     fn relax(&mut self, report: &mut StepReport) -> Result<(), Failure> {
         let mut merit = self.gradient_at_iterate();
         for _ in 0..RELAXATIONS {

@@ -1,16 +1,16 @@
-//! A start for bodies that have lost their shape: carried in from the pins by harmonic fields.
+//! Harmonic guess: an initial shape for scrambled bodies, carried in from the pins by harmonic fields.
 //!
-//! From a scrambled state Newton's method finds some equilibrium, but a slender limb may come out of the mess with a full twist in it, which is
-//! an equilibrium too. Nothing in the scramble tells which one was meant; the pins and the lengths of the body do. So this start looks
-//! only at them [Zayer05]:
+//! From a scrambled state Newton's method finds some equilibrium, but a slender limb may come out with a full twist in
+//! it, which is an equilibrium too. The scrambled positions do not show which equilibrium is right; the pins and the
+//! rest shape do. So this guess uses only those [Zayer05]:
 //!
-//! 1. each pin knows how far it is turned from rest (best fit of its nodes); a harmonic field carries the rotation vectors w from the pins through
-//!    the body, ∫ μ |∇w|² → min;
-//! 2. positions follow from the gradients these rotations ask for [Yu04],
+//! 1. Each pin has a rotation from rest (best fit of its nodes). A harmonic field carries the rotation vectors w from
+//!    the pins through the body, ∫ μ |∇w|² → min.
+//! 2. Positions follow from the deformation gradients of these rotations \[Yu04\],
 //!    $$\int \mu\, |F - \exp(w)|^2\, dX \to \min, \qquad x = \text{target on the pins}.$$
 //!
-//! Both are linear and elliptic: one system with the stiffness of a Laplacian, two right-hand sides. The result is only a guess; it is
-//! taken when the merit function is lower there than at the present state.
+//! Both are linear and elliptic: one system with the stiffness of a Laplacian and two right-hand sides. The solver uses
+//! the guess only if the merit function is lower there than at the current state.
 
 use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::krylov::{CgParams, CgScratch, conjugate_gradients, norm};
@@ -22,29 +22,30 @@ use super::super::linear::{AssemblyPlan, Filter, filter_scale};
 use crate::control::Control;
 use crate::model::Model;
 
-/// Rounds of refinement: each gains the digits that f32 can resolve.
+/// Rounds of iterative refinement; each gains the digits that f32 can resolve.
 const REFINEMENTS: usize = 2;
-/// Rotations smaller than this [rad] are no rotation.
+/// Rotations below this count as none \[rad\].
 const NO_TURN: f64 = 1e-9;
 
-/// The Laplacian of a model's bodies and what solving with it needs.
+/// The Laplacian of a model's bodies, with its solver.
 pub(super) struct Guide {
     sliced: SlicedBlocks,
     coarse_grid: CoarseGridPreconditioner,
     scratch: CgScratch<f32>,
-    /// Unknowns that the guide moves: nodes of bodies whose cells have no bound nodes.
+    /// Unknowns that the guess moves: nodes of bodies whose cells have no bound nodes.
     guided: Vec<bool>,
     rotation: Vec<Vec3>,
     load: Vec<Vec3>,
     residual: Vec<Vec3>,
     narrow: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
-    /// Linear solves and their iterations since the last start.
+    /// Linear solves and their iterations for the current guess.
     effort: (usize, usize),
 }
 
 impl Guide {
-    /// `None` when no pin holds any node on all axes: nothing tells where the bodies belong.
+    /// Creates the guess; `None` when no pin holds a node on all axes, so that nothing determines where the bodies
+    /// belong.
     pub fn new(model: &Model, plan: &AssemblyPlan, filter: &Filter) -> Option<Self> {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
@@ -68,7 +69,7 @@ impl Guide {
                 }
             }
         });
-        // What no cell touches stays where it is.
+        // Nodes without such cells stay where they are.
         for unknown in (0..nodes).filter(|&unknown| !guided[unknown]) {
             matrix.add_diagonal(unknown, &Mat3::identity());
         }
@@ -101,8 +102,8 @@ impl Guide {
         })
     }
 
-    /// Moves the unknowns in `q`, whose prescribed components are at their targets already. Returns the linear solves this took and their
-    /// iterations.
+    /// Moves the unknowns in `q`, whose prescribed components are already at their targets. Returns the number of
+    /// linear solves and their iterations.
     pub fn place(&mut self, model: &Model, control: &Control, q: &mut [Vec3]) -> (usize, usize) {
         self.effort = (0, 0);
         let is_turned = self.carry_rotations(model, control);
@@ -118,7 +119,7 @@ impl Guide {
                 load[unknown as usize] += turn * gradient * weight;
             }
         });
-        // Where the guide starts does not matter; near the pins keeps the numbers small.
+        // The start of the solve does not matter; a point near the pins keeps the numbers small.
         let (mut center, mut count) = (Vec3::zero(), 0usize);
         for (unknown, &x) in q.iter().enumerate() {
             if self.guided[unknown] && model.kinematics.fixed(unknown) == [true; 3] {
@@ -139,7 +140,7 @@ impl Guide {
         self.effort
     }
 
-    /// Rotation vectors of the pins, carried through the bodies; false when no pin is turned.
+    /// Carries the rotation vectors of the pins through the bodies; returns false when no pin rotates.
     fn carry_rotations(&mut self, model: &Model, control: &Control) -> bool {
         self.rotation.fill(Vec3::zero());
         let mut targets: Vec<Option<Vec3>> = vec![None; self.rotation.len()];
@@ -168,7 +169,7 @@ impl Guide {
         is_turned
     }
 
-    /// Solves L x = load for the components that are not prescribed, the others as they are in `x`.
+    /// Solves L x = load for the components that are not prescribed; keeps the others as they are in `x`.
     fn solve(&mut self, model: &Model, load: &[Vec3], x: &mut [Vec3]) {
         for _ in 0..=REFINEMENTS {
             self.laplacian(model, x);
@@ -234,7 +235,7 @@ fn for_each_term(model: &Model, mut visit: impl FnMut(usize, usize, f64, &[u32],
     }
 }
 
-/// Rotation vector of the rotation that best maps the first places to the second ones, about their centers [Kabsch76].
+/// Rotation vector of the best-fit rotation from the first points to the second, about their centers \[Kabsch76\].
 fn best_rotation(pairs: &[(Vec3, Vec3)]) -> Vec3 {
     let count = pairs.len().max(1) as f64;
     let (from, to) = pairs.iter().fold((Vec3::zero(), Vec3::zero()), |(a, b), p| (a + p.0, b + p.1));
@@ -249,7 +250,7 @@ fn best_rotation(pairs: &[(Vec3, Vec3)]) -> Vec3 {
     }
     let svd = svd3_plain(&(covariance / size));
     if svd.sigma[1] < 1e-6 {
-        // Nodes on a line, or a single one: a turn about the line is unknown, and no turn is the simplest.
+        // Nodes on a line, or a single node: the rotation about the line is unknown, so take none.
         return Vec3::zero();
     }
     Quaternion::from_rotation_matrix(&svd.u.mul_transpose(&svd.v)).log_map()

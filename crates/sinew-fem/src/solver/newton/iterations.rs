@@ -1,12 +1,13 @@
 //! The iterations of one step: Newton's method with projection on demand and acceptance on energy.
 //!
-//! Find q with Jᵀ ∂Φ/∂x = 0: solve H δ = −g, go along δ as far as the merit function Φ falls enough (Armijo). The exact tangent H is
-//! used until something shows that it is not positive definite (negative curvature in CG, a failed pivot, a direction that does not
-//! descend, a step cut below 0.3); then that iteration uses the definite one [Teran05inv]. That one is stiffer than the body where this buckles or
-//! unfolds: full steps creep there, so they are stretched while the forces still pull along them, and from then on only a part of the negative
-//! curvature is taken out. Accepting a step because the residual fell would walk into saddles, so the residual decides only inside the rounding error
-//! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls. Among contacts the few nodes
-//! that are far from equilibrium move alone first (`linear/local_solve.rs`).
+//! Find q with Jᵀ ∂Φ/∂x = 0: solve H δ = −g and go along δ as far as the merit function Φ falls enough (Armijo). The
+//! exact tangent H serves until something shows that it is not positive definite: negative curvature in CG, a failed
+//! pivot, a direction that does not descend, or a step cut below 0.3. That iteration then uses the definite tangent
+//! \[Teran05inv\], which is stiffer than the body where it buckles or unfolds. Full steps creep there, so they are
+//! stretched while the forces still pull along them, and from then on only a part of the negative curvature is removed.
+//! Accepting a step because the residual fell would lead into saddles, so the residual decides only inside the rounding
+//! error of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual
+//! falls. Among contacts, local solves move the few nodes far from equilibrium first (`linear/local_solve.rs`).
 
 use std::time::Instant;
 
@@ -22,41 +23,45 @@ use crate::report::StepReport;
 
 /// Iterations of a step that count as ordinary.
 pub(super) const ORDINARY_ITERATIONS: usize = 50;
-/// Steps shorter than this fraction are slow; so many of them in a row lead nowhere.
+/// Steps shorter than this fraction are slow, and this many slow steps in a row make no progress.
 const SLOW_STEP: f64 = 1e-3;
 const MAX_SLOW_STEPS: usize = 10;
-/// Steps shorter than this fraction say nothing about the next.
+/// Steps shorter than this fraction give no information about the next.
 const SHORT_STEP: f64 = 0.5;
-/// Residuals this many times the rounding of the positions are converged when nothing lowers them any more, or a step leaves this share of them.
+/// A residual of up to this many roundings of the positions has converged when nothing lowers it any more, or when a
+/// step leaves this share of it.
 const STALLED_ROUNDINGS: f64 = 1e3;
 const STALLED_SHARE: f64 = 0.5;
-/// So are those of an iterate from which a whole step would move no node by more than this part of a cell: the energy is too flat to judge it. A frame
-/// in which nothing moves gets there, because its yardstick is what the frame before has left over.
+/// So has an iterate from which a whole step would move no node by more than this share of a cell: the energy is too
+/// flat to judge it. Frames without motion end this way, because their reference is the residual of the frame before.
 const STALLED_STRIDE: f64 = 1e-7;
-/// Loosest linear solves of dynamics: inertia makes the first Newton step so good that a tight solve saves the third (beam L: 2.9 against 2.1 steps per frame).
+/// Loosest linear solves of dynamics: inertia makes the first Newton step so good that a tight solve saves the third
+/// (beam L: 2.9 against 2.1 steps per frame).
 const DYNAMIC_FORCING: f64 = 0.02;
 
-/// Among contacts, which bend the energy too much for more; and the tightest there, after the first iteration.
+/// Loosest linear solves among contacts, which bend the energy too much for a tighter one to pay off; and the tightest
+/// there after the first iteration.
 const TOUCHING_FORCING: f64 = 0.2;
 const MIN_TOUCHING_FORCING: f64 = 0.1;
-/// The first of a step that starts where bones have carried flesh, which is as good a start.
+/// Loosest first linear solve of a step that starts from the skinning predictor, which is as good a start.
 const FOLLOWED_FORCING: f64 = 0.03;
-/// Share of the goal that a linear solve need not leave.
+/// Linear solves go no deeper than this share of the goal.
 const GOAL_SHARE: f64 = 0.3;
-/// How many times `max_newton` a step may take that starts with inverted cells, and one that nothing else will help while its energy falls.
+/// Multiples of `max_newton`: for a step that starts with inverted cells, and as a last resort while its energy falls.
 const SCRAMBLED_PATIENCE: usize = 4;
 const LAST_PATIENCE: usize = 30;
-/// Iterations without a lower residual after which steps are shortened where there is no potential, and by what shift at first; it grows tenfold
-/// with as many again.
+/// Iterations without a lower residual after which steps without a potential are shortened, and the first shift. The
+/// shift grows tenfold with as many iterations again.
 const CALM_AGE: usize = 10;
 const CALM_SHIFT: f64 = 1e-3;
 
-/// Iterates of a step at which penalty contact looks for the way out anew (MCA-28); after that it stays, so that the iteration ends.
+/// Iterates of a step at which penalty contact searches for exits again (MCA-28). After that the exits are fixed, so
+/// that the iteration ends.
 const EXIT_SEARCHES: usize = 6;
-/// Share of the goal above which nodes are mended, and of the largest force on any.
+/// Minimum force on a node for a local solve, relative to the goal and to the largest force.
 const SEED_SHARE: f64 = 0.5;
 const LARGEST_SHARE: f64 = 0.03;
-/// What mending must leave of a residual at most, to be tried again before the next iteration.
+/// Share of the residual that a local solve may leave for another one to follow at once.
 const MENDED_SHARE: f64 = 0.7;
 
 /// The lowest residual so far, and how many iterations ago that was.
@@ -66,8 +71,8 @@ struct Best {
 }
 
 impl Best {
-    /// The shift that makes steps shorter while the residual does not fall. Without a potential nothing else keeps iterations from going around in
-    /// circles.
+    /// Returns the shift that shortens steps while the residual does not fall. Without a potential, nothing else keeps
+    /// iterations from going around in circles.
     fn calming_shift(&mut self, residual: f64) -> f64 {
         if residual < 0.9 * self.residual {
             *self = Self { residual, age: 0 };
@@ -80,7 +85,7 @@ impl Best {
 }
 
 impl NewtonLoop<'_> {
-    /// Iterates until the residual is small enough, or gives up; the merit of the last iterate.
+    /// Iterates until the residual is small enough, or fails; returns the merit of the last iterate.
     pub(super) fn run(&mut self, report: &mut StepReport) -> Result<Merit, Failure> {
         let (reference, mut merit) = self.start(report)?;
         let goal = self.params.tolerance * reference;
@@ -89,7 +94,7 @@ impl NewtonLoop<'_> {
         let mut previous_size = f64::INFINITY;
         let mut caution = Caution::none();
         let mut slow = 0;
-        // Who counts iterations counts time.
+        // A budget counts iterations only, so local solves would escape it.
         let mends = self.params.budget.is_none();
         let mut may_mend = mends;
         let creeps = self.params.regime == Regime::Quasistatic && creeps(self.problem.model);
@@ -173,7 +178,8 @@ impl NewtonLoop<'_> {
             let slope = dot(&self.work.gradient, &self.work.direction);
             previous_size = size;
             match self.line_search(merit, slope, report) {
-                // Forces of a barrier change by orders within a fraction of its gap: where a whole step moves next to nothing, they say no more.
+                // Forces of a barrier change by orders of magnitude within a fraction of its gap. Where a whole step
+                // hardly moves anything, they carry no more information.
                 Some(step)
                     if self.problem.contact.has_barriers() && self.is_still(&step) || self.is_rounding(residual) =>
                 {
@@ -193,7 +199,7 @@ impl NewtonLoop<'_> {
                 }
                 None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(merit),
                 None if self.is_flat(&direction) => return Ok(merit),
-                // The tangent may be at fault: once more with a safer one before giving up.
+                // The tangent may be at fault: try a safer one before failing.
                 None if caution.retreat(&direction) => {}
                 None => return Err(Failure::Stalled { relative_residual: relative }),
             }
@@ -203,7 +209,8 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// Moves the few nodes that are too far from equilibrium, all others staying where they are; the merit there, if these are few and it is lower.
+    /// Local solve: moves only the few nodes too far from equilibrium; returns the merit there, if these are few and it
+    /// is lower.
     fn mend(&mut self, merit: Merit, goal: f64, report: &mut StepReport) -> Option<Merit> {
         let start = Instant::now();
         let least = match self.params.norm {
@@ -228,25 +235,26 @@ impl NewtonLoop<'_> {
         Some(step.merit)
     }
 
-    /// Whether a whole step moved no node by more than the tolerance in cells.
+    /// Whether a whole step moved no node by more than the tolerance times a cell.
     fn is_still(&self, step: &Step) -> bool {
         step.fraction == 1.0 && self.distance() <= self.params.tolerance * self.smallest_cell()
     }
 
-    /// Whether a whole step would move no node by as much as the energy could tell.
+    /// Whether a whole step would move nodes by too little for the energy to judge.
     fn is_flat(&self, direction: &Direction) -> bool {
         let cell = self.smallest_cell();
         direction.is_whole() && cell.is_finite() && self.distance() <= STALLED_STRIDE * cell
     }
 
-    /// Whether rounding is all that a step has left, given the residual before it.
+    /// Whether only rounding is left after a step, given the residual before it.
     fn is_rounding(&self, before: f64) -> bool {
         let residual = norm(&self.work.gradient);
         residual > STALLED_SHARE * before && residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q)
     }
 
-    /// How many iterations are worth while. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or cannot be cut any more;
-    /// an energy that falls gets to its minimum some day. In dynamics shorter steps help sooner.
+    /// Maximum number of iterations. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or
+    /// cannot be cut any more, and a falling energy eventually reaches its minimum. In dynamics shorter steps help
+    /// sooner.
     fn most_iterations(&self, merit: Merit) -> usize {
         let is_scrambled = self.problem.model.has_inverted_cells(&self.problem.ctx.previous.positions);
         let is_static = !self.params.regime.is_dynamic();
@@ -261,7 +269,8 @@ impl NewtonLoop<'_> {
     }
 }
 
-/// Relative accuracy of the linear solve: Eisenstat–Walker, at most `cap`, no tighter than the goal needs [EisenstatWalker96].
+/// Relative accuracy of the linear solve by Eisenstat and Walker, at most `cap`, no tighter than the goal needs
+/// \[EisenstatWalker96\].
 fn forcing_term(size: f64, previous: f64, goal: f64, cap: f64) -> f64 {
     let quadratic = if previous.is_finite() { 0.9 * (size / previous).powi(2) } else { cap };
     quadratic.clamp(1e-5, cap).max((GOAL_SHARE * goal / size).min(cap))

@@ -1,4 +1,4 @@
-//! The one nonlinear solver: quasistatics and the implicit schemes, one step at a time.
+//! The nonlinear solver of quasistatics and the implicit schemes, one step at a time.
 
 mod acceleration;
 mod cycles;
@@ -34,18 +34,19 @@ use crate::model::{Model, energies_with};
 use crate::report::{Blame, StepError, StepReport, StepTiming};
 use crate::state::State;
 
-/// A Newton step of quasistatics that goes this many times the size of the model is cut to that length.
+/// A quasistatic Newton step longer than this many times the size of the model is cut to that length.
 const MAX_STRIDE: f64 = 10.0;
 
-/// Strain whose forces are the most that the largest of a step is compared with: that of flesh at the end of a bone which turns by six degrees and leaves it
-/// behind is three.
+/// Strain that limits the reference of the largest force of a step. Flesh at the end of a bone that rotates by six
+/// degrees and leaves it behind has a strain of three.
 const LARGEST_STRAIN: f64 = 4.0;
 
-/// How many times `max_newton` the steps of a frame may take beyond ordinary iterations: flesh that goes wild would otherwise be followed for hours.
+/// Multiple of `max_newton` that the steps of a frame may take beyond ordinary iterations. Without it, diverging flesh
+/// could take hours.
 const FRAME_PATIENCE: usize = 40;
 
-/// The one nonlinear solver: quasistatics and the implicit schemes of [`Regime`]. Its memory is laid out for the first model it meets; another model needs
-/// another solver.
+/// The nonlinear solver of quasistatics and the implicit schemes of [`Regime`]. It allocates its memory for the first
+/// model; another model needs another solver.
 pub struct NewtonSolver {
     params: SolverParams,
     scratch: ProblemScratch,
@@ -53,21 +54,21 @@ pub struct NewtonSolver {
     stage: ContactStage,
     previous: State,
     system: Option<LinearSystem>,
-    /// Size of the elastic forces of the model when every cell is strained by one [N], by the norm of the choices.
+    /// Size of the elastic forces of the model at unit strain in every cell \[N\], in the norm of the parameters.
     unit_strain_force: f64,
-    /// The guide of `untangle`, once a step has asked for it; `Some(None)` when the model gives it nothing to hold on to.
+    /// The harmonic guess of `untangle`, after its first use; `Some(None)` when the model has no pins to start from.
     guide: Option<Option<Guide>>,
-    /// Whether steps may take as many iterations as they need.
+    /// Whether the limit on iterations is lifted.
     is_patient: bool,
-    /// Asked between iterations.
+    /// Polled between iterations.
     interrupt: Interrupt,
-    /// Iterations beyond ordinary ones that the steps of this frame took.
+    /// Iterations of this frame beyond ordinary ones.
     hard_iterations: usize,
     work: Work,
 }
 
 impl NewtonSolver {
-    /// A solver with these choices.
+    /// Creates a solver with these parameters.
     pub fn new(params: SolverParams) -> Self {
         let max_newton = params.budget.map_or(params.max_newton, |budget| budget.newton);
         Self {
@@ -86,17 +87,17 @@ impl NewtonSolver {
         }
     }
 
-    /// The choices.
+    /// The parameters.
     pub fn params(&self) -> &SolverParams {
         &self.params
     }
 
-    /// Number of parts of the model that nothing holds: quasistatics decides their shape, not their place.
+    /// Number of parts of the model that nothing holds: quasistatics determines their shape, not their position.
     pub fn free_parts(&mut self, model: &Model) -> usize {
         self.system(model).free().parts().len()
     }
 
-    /// What `auto` chose for this model, in words.
+    /// The linear solver chosen for this model, and the reason.
     pub fn linear_solver_reason(&mut self, model: &Model) -> String {
         self.system(model).reason().to_string()
     }
@@ -176,7 +177,7 @@ impl Solver for NewtonSolver {
                 report.local_error = attempt.problem.finish(state);
                 state.history.rounding = rounding;
                 attempt.system.spectra(&mut state.history.spectra);
-                // On lattices nothing else stores energy than what the last evaluation has found.
+                // The last evaluation has the strain energy of lattices; other cells are evaluated here.
                 let elastic = match model.elastic.is_empty() {
                     true => merit.elastic,
                     false => model.elastic_energy(&state.positions, control),
@@ -249,12 +250,12 @@ impl Failure {
     }
 }
 
-/// The longest believable Newton step: any in dynamics, where inertia holds everything.
+/// Maximum length of a believable Newton step: infinite in dynamics, where inertia holds everything.
 fn longest_stride(model: &Model, regime: Regime, previous: &State) -> f64 {
     if regime.is_dynamic() {
         return f64::INFINITY;
     }
-    // Bodies that were scattered, and bodies that were collapsed.
+    // The rest size covers collapsed bodies, the current size scattered ones.
     let size = model.rest_size().max(Aabb::from_points(&previous.positions).size().norm());
     if size > 0.0 { MAX_STRIDE * size } else { f64::INFINITY }
 }
@@ -279,7 +280,7 @@ fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, 
     collider_poses(&model.colliders, control, &mut history.collider_poses);
     state.unknowns.clone_from(&work.q);
     state.positions.copy_from_slice(&work.x);
-    // Bound points hang on the nodes that carry them: what a pin feels is the gradient over the unknowns, not over the points.
+    // Nodes carry bound points, so the force on a pin is the gradient over the unknowns, not over the points.
     model.kinematics.pull_back(&work.q, &work.point_gradient, &mut work.rhs);
     for (point, reaction) in state.reactions.iter_mut().enumerate() {
         *reaction = match model.kinematics.own_unknown(point) {

@@ -1,4 +1,4 @@
-//! One step that is being solved: its vectors, and merit and gradients at iterate and trial.
+//! The Newton loop of one step: its vectors, and merit and gradients at iterate and trial.
 
 use std::time::Instant;
 
@@ -31,10 +31,10 @@ pub(super) struct Work {
     pub trial_gradient: Vec<Vec3>,
     pub direction: Vec<Vec3>,
     pub rhs: Vec<Vec3>,
-    /// Motions of what flesh follows, in this step and in the last.
+    /// Motions of the drivers, in this step and in the last.
     pub motions: Vec<Motion>,
     pub last_motions: Vec<Motion>,
-    /// The old unknowns with what is prescribed, and what the last step added to blend skinning.
+    /// The old unknowns with prescribed values, and the correction that the last step made to blend skinning.
     pub targets: Unknowns,
     pub correction: Vec<Vec3>,
     pub past: Past,
@@ -58,12 +58,13 @@ impl Work {
     }
 }
 
-/// Whether iterations among contacts may creep: rotations of free rigid bodies are no vectors that could be combined.
+/// Whether Anderson acceleration applies among contacts. Rotations of free rigid bodies are not vectors that can be
+/// combined.
 pub(super) fn creeps(model: &Model) -> bool {
     !model.contact.is_empty() && model.driven.len() == model.rigid_bodies.len()
 }
 
-/// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
+/// Why a Newton loop ended; becomes a [`StepError`] that names the node and cell.
 pub(super) enum Failure {
     NotConverged {
         iterations: usize,
@@ -75,12 +76,12 @@ pub(super) enum Failure {
         relative_residual: f64,
     },
     NotFinite,
-    /// Something prescribed has run into what does not give way.
+    /// A prescribed node has run into an obstacle that does not give way.
     Blocked,
     Singular(SolveFailure),
 }
 
-/// One step that is being solved.
+/// One step being solved.
 pub(super) struct NewtonLoop<'a> {
     pub problem: Problem<'a>,
     pub system: &'a mut LinearSystem,
@@ -89,20 +90,20 @@ pub(super) struct NewtonLoop<'a> {
     pub timing: &'a mut StepTiming,
     pub unit_strain_force: f64,
     pub guide: &'a mut Option<Option<Guide>>,
-    /// The longest believable step of a node [m].
+    /// Maximum length of a believable step of a node \[m\].
     pub max_stride: f64,
-    /// Whether this is the last try.
+    /// Whether the limit on iterations is lifted.
     pub is_patient: bool,
-    /// Asked in every iteration.
+    /// Polled in every iteration.
     pub interrupt: &'a Interrupt,
-    /// Iterations beyond ordinary ones after which the frame is given up.
+    /// Iterations beyond ordinary ones that remain for the frame.
     pub hard_iterations_left: usize,
-    /// Largest force on an unknown when only what is prescribed has moved [N].
+    /// Largest force on an unknown after the motion of prescribed unknowns alone \[N\].
     pub largest_at_start: f64,
 }
 
 impl NewtonLoop<'_> {
-    /// Size of some forces, as the tolerance measures them.
+    /// Size of a force vector in the norm of the tolerance.
     pub(super) fn size(&self, forces: &[Vec3]) -> f64 {
         match self.params.norm {
             ResidualNorm::Euclidean => norm(forces),
@@ -110,18 +111,18 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// How far the direction takes the node that it moves most [m].
+    /// Longest motion of a node along the direction \[m\].
     pub(super) fn distance(&self) -> f64 {
         self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max)
     }
 
-    /// Infinite where nothing has cells [m].
+    /// Size of the smallest cell; infinite in models without cells \[m\].
     pub(super) fn smallest_cell(&self) -> f64 {
         self.problem.model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min)
     }
 
-    /// Ends a step whose budget is spent, or that found no way on: keeps the iterate, whose merit is no higher than at the start, or where
-    /// that is not finite the old state; returns the merit there.
+    /// Ends a step whose budget is spent, or that makes no progress. Keeps the iterate, whose merit is no higher than
+    /// at the start, or the old state where that is not finite; returns the merit there.
     pub(super) fn settle(&mut self, report: &mut StepReport) -> Merit {
         report.unconverged = 1;
         let mut merit = self.gradient_at_iterate();
@@ -134,13 +135,13 @@ impl NewtonLoop<'_> {
         merit
     }
 
-    /// Goes `fraction` of `direction` from the iterate; merit and gradients there.
+    /// Evaluates the trial at `fraction` of `direction` from the iterate; returns its merit and updates the gradients.
     pub(super) fn evaluate_trial(&mut self, fraction: f64) -> Merit {
         self.place_trial(fraction);
         self.gradient_at_trial()
     }
 
-    /// Puts the trial at `fraction` of `direction` from the iterate.
+    /// Sets the trial to `fraction` of `direction` from the iterate.
     pub(super) fn place_trial(&mut self, fraction: f64) {
         let kinematics = &self.problem.model.kinematics;
         kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
@@ -149,7 +150,7 @@ impl NewtonLoop<'_> {
         kinematics.place(&self.work.trial, &mut self.work.trial_x);
     }
 
-    /// Merit and gradients at the trial, whose points are in place.
+    /// Merit and gradients at the trial, whose points are up to date.
     pub(super) fn gradient_at_trial(&mut self) -> Merit {
         let kinematics = &self.problem.model.kinematics;
         let start = Instant::now();
@@ -161,7 +162,7 @@ impl NewtonLoop<'_> {
         trial
     }
 
-    /// The trial becomes the iterate, with its gradients.
+    /// Makes the trial the iterate, with its gradients.
     pub(super) fn take_trial(&mut self) {
         let work = &mut *self.work;
         std::mem::swap(&mut work.q, &mut work.trial);

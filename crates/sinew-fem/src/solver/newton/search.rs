@@ -1,4 +1,4 @@
-//! How an iteration finds its step: a direction from the tangent, and how far to go along it.
+//! Search for the step of an iteration: a direction from the tangent, and the length along it.
 
 use std::time::Instant;
 
@@ -10,72 +10,72 @@ use super::vectors::{dot, norm};
 use crate::force::StepLimit;
 use crate::report::StepReport;
 
-/// Sufficient decrease: the share of the predicted decrease a step must deliver.
+/// Sufficient decrease: minimum share of the predicted decrease.
 const ARMIJO: f64 = 1e-4;
-/// Work per length that forces may do against a step at its end, over what they do for it at its start.
+/// Maximum work per length that forces may do against a step at its end, relative to their work for it at its start.
 const WORK_SHARE: f64 = 0.9;
-/// A step cut below this fraction distrusts the tangent: the next iteration uses the definite one.
+/// A step cut below this fraction makes the next iteration use the definite tangent.
 const DISTRUST: f64 = 0.3;
-/// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
+/// Minimum step fraction: 2⁻³⁰ of a Newton step changes nothing any more.
 const MIN_STEP: f64 = 1e-9;
-/// A full step is stretched where the forces along it have fallen to no less than this share, at most so many times in a row, and each time at
-/// most so far.
+/// A full step is stretched where the forces along it have fallen to no less than this share; maximum number of
+/// stretches in a row, and maximum factor of each.
 const STRETCH_FROM: f64 = 0.5;
 const MAX_STRETCHES: usize = 8;
 const MAX_STRETCH: f64 = 10.0;
-/// Change of the share of negative curvature that is taken out, and the least.
+/// Factor of change of the share of negative curvature to remove, and its minimum.
 const SHARE_GROWTH: f64 = 4.0;
 const MIN_SHARE: f64 = 1.0 / 1024.0;
-/// Shifts of a definite tangent that is singular or leads nowhere, over its diagonal: the least that f32 can see, the growth from try to
-/// try, and the most, with which a step is nearly one along the gradient.
+/// Shifts of a definite tangent that is singular or makes no progress, relative to its diagonal: the minimum that f32
+/// can resolve, the growth per try, and the maximum, where a step almost follows the gradient.
 const MIN_SHIFT: f64 = 1e-5;
 const SHIFT_GROWTH: f64 = 30.0;
 pub(super) const MAX_SHIFT: f64 = 1.0;
-/// How often the way of rigid bodies is looked at again before it is taken.
+/// Maximum number of checks of the path of rigid bodies.
 const MAX_ARCS: usize = 12;
 
-/// How far tangents are trusted, learnt from step to step.
+/// Confidence in the tangent, adapted from step to step.
 pub(super) struct Caution {
-    /// Whether to do without the exact tangent.
+    /// Whether to skip the exact tangent.
     pub is_wary: bool,
-    /// Share of the negative curvature of cells that is taken out where the exact tangent is of no use. Steps that had to be stretched say that it
-    /// is too large.
+    /// Share of the negative curvature of cells to remove where the exact tangent fails. Steps that had to be stretched
+    /// show that it is too large.
     share: f64,
-    /// Least multiple of the diagonal on top.
+    /// Minimum shift of the diagonal.
     pub shift: f64,
 }
 
-/// How a direction was found.
+/// Properties of a direction.
 pub(super) struct Direction {
-    /// Share of the negative curvature that was taken out.
+    /// Share of the negative curvature that was removed.
     share: f64,
     /// Multiple of the diagonal that was added to the tangent.
     shift: f64,
-    /// Whether a node would have moved further than the longest stride, so that the step was cut to that.
+    /// Whether the step was cut because a node would have exceeded the maximum stride.
     pub is_cut: bool,
 }
 
 impl Direction {
-    /// Whether it is as long as the tangent alone makes it.
+    /// Whether the direction is as long as the plain tangent makes it.
     pub fn is_whole(&self) -> bool {
         self.shift == 0.0 && !self.is_cut
     }
 }
 
-/// A step that was accepted.
+/// An accepted step.
 pub(super) struct Step {
-    /// Of the direction that was found.
+    /// Fraction of the direction.
     pub fraction: f64,
-    /// The most that was allowed.
+    /// Maximum fraction allowed.
     allowed: f64,
-    /// Whether it went on from there.
+    /// Whether it went on beyond that.
     is_stretched: bool,
     /// Merit at its end.
     pub merit: Merit,
 }
 
 impl Caution {
-    /// Before the first step: the exact tangent if it serves, else the definite one.
+    /// Initial value: the exact tangent if usable, else the definite one.
     pub fn none() -> Self {
         Self { is_wary: false, share: 1.0, shift: 0.0 }
     }
@@ -85,7 +85,7 @@ impl Caution {
         Self { is_wary: true, ..Self::none() }
     }
 
-    /// What an accepted step teaches.
+    /// Adapts to an accepted step.
     pub fn learn(&mut self, direction: &Direction, step: &Step) {
         self.is_wary = step.fraction < DISTRUST * step.allowed;
         self.shift = if direction.shift > MIN_SHIFT { 0.1 * direction.shift } else { 0.0 };
@@ -98,7 +98,7 @@ impl Caution {
         }
     }
 
-    /// After a direction along which nothing was accepted; whether there is another to try.
+    /// Adapts to a direction along which no step was accepted; returns whether there is another to try.
     pub fn retreat(&mut self, direction: &Direction) -> bool {
         let has_more = direction.share < 1.0 || direction.shift < MAX_SHIFT;
         if direction.share == 1.0 {
@@ -115,9 +115,9 @@ fn stronger(shift: f64) -> f64 {
 }
 
 impl NewtonLoop<'_> {
-    /// Solves H δ = −g into `direction`, with the exact tangent first unless the last steps speak against it. Where that gives no usable direction,
-    /// negative curvature is taken out of the cells, and where even the definite tangent is singular a part of its diagonal is added: a cell
-    /// without any volume resists only some of its motions.
+    /// Solves H δ = −g into `direction`, with the exact tangent first unless the last steps advise against it. Where
+    /// that gives no usable direction, removes negative curvature from the cells. Where even the definite tangent is
+    /// singular, adds a part of its diagonal: a cell without volume resists only some of its motions.
     pub(super) fn find_direction(
         &mut self,
         caution: &Caution,
@@ -129,7 +129,8 @@ impl NewtonLoop<'_> {
         }
         let mut share = match self.params.projection {
             Projection::Always => 1.0,
-            // Barriers bend the energy far more than negative curvature of cells does: what the exact tangent gains elsewhere is lost in cut steps.
+            // Barriers bend the energy far more than negative curvature of cells does. Cut steps would cost more than
+            // the exact tangent gains.
             Projection::OnDemand if self.problem.contact.is_repelling() => 1.0,
             Projection::OnDemand if caution.is_wary || caution.shift > 0.0 => caution.share,
             Projection::OnDemand => 0.0,
@@ -153,7 +154,7 @@ impl NewtonLoop<'_> {
                 self.system.free().project_step(&self.work.q.vectors, &mut self.work.direction);
                 self.system.hinges().limit(&self.work.q.vectors, &mut self.work.direction);
                 let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
-                // Written so that NaN fails.
+                // This form catches NaN too.
                 if !(distance < f64::INFINITY) {
                     return Err(SolveFailure::NotFinite);
                 }
@@ -180,7 +181,8 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// Backtracks along `direction`, or goes on along it; on success the iterate, its gradient and its merit are those of the accepted point.
+    /// Backtracks along `direction`, or goes on along it; on success the iterate, its gradient and its merit are those
+    /// of the accepted point.
     pub(super) fn line_search(&mut self, merit: Merit, slope: f64, report: &mut StepReport) -> Option<Step> {
         let residual = norm(&self.work.gradient);
         let allowed = self.max_step();
@@ -203,8 +205,9 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// Goes on along `direction` while the forces still pull that way, to where they would end by the secant. The definite tangent is too
-    /// stiff wherever the exact one has negative curvature: its steps go the right way, but creep.
+    /// Goes on along `direction` while the forces still pull that way, to their zero by the secant rule. The definite
+    /// tangent is too stiff wherever the exact one has negative curvature: its steps have the right direction, but
+    /// creep.
     fn go_on(&mut self, step: &mut Step, mut slope: f64) {
         for _ in 0..MAX_STRETCHES {
             let ahead = dot(&self.work.gradient, &self.work.direction);
@@ -245,7 +248,7 @@ impl NewtonLoop<'_> {
         }
         match merit.potential.zip(trial.potential) {
             Some((old, new)) => {
-                // 64 roundings of the largest part: what summing the parts over the mesh may lose.
+                // 64 roundings of the largest part: a bound for the loss from summing over the mesh.
                 let rounding = 64.0 * f64::EPSILON * merit.magnitude.max(trial.magnitude);
                 let expected = ARMIJO * fraction * slope;
                 new <= old + expected
@@ -253,8 +256,8 @@ impl NewtonLoop<'_> {
                         && fraction * slope.abs() <= 16.0 * rounding
                         && trial_residual < residual)
             }
-            // Forces without a potential still do work: the trapezoidal rule along the step takes its place. The residual alone would
-            // stop at every fold of the way.
+            // Forces without a potential still do work; the trapezoidal rule along the step replaces the energy. The
+            // residual alone would stop at every bend of the path.
             None => {
                 let trial_slope = dot(&self.work.trial_gradient, &self.work.direction);
                 trial_residual <= residual * (1.0 - ARMIJO * fraction) || trial_slope <= WORK_SHARE * slope.abs()
@@ -272,7 +275,7 @@ impl NewtonLoop<'_> {
             fraction = model.step_limits().map(limit).fold(1.0, f64::min);
         }
         let start = Instant::now();
-        // Points of rigid bodies go along arcs: a shorter way is another way, and is looked at again.
+        // Points of rigid bodies move along arcs: a shorter path is a different path, so check it again.
         let most = if model.kinematics.rigid_blocks().is_empty() { 1 } else { MAX_ARCS };
         for _ in 0..most {
             if !self.problem.contact.has_barriers() {

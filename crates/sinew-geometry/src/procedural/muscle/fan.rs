@@ -50,7 +50,7 @@ pub(super) fn assemble(params: &MuscleParams) -> Assembly {
     assembly
 }
 
-/// The square [−1, 1]² as a grid.
+/// The square \[−1, 1\]² as a grid.
 fn grid([nu, nv]: [usize; 2]) -> Section {
     let node = |i: usize, j: usize| (j * (nu + 1) + i) as u32;
     let local = |i: usize, n: usize| (2.0 * i as f64 - n as f64) / n as f64;

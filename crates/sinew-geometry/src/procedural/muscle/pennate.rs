@@ -475,7 +475,9 @@ impl Plates<'_> {
     /// The rest of the filling: as many cells along the inner sides as along the front. Its nodes follow by transfinite
     /// interpolation between the four sides,
     ///
-    /// $$x(u, v) = (1-v)\,AB(u) + v\,DC(u) + (1-u)\,AD(v) + u\,BC(v) - \text{bilinear interpolation of } A, B, C, D.$$
+    /// ```math
+    /// x(u, v) = (1-v)\,AB(u) + v\,DC(u) + (1-u)\,AD(v) + u\,BC(v) - \text{bilinear interpolation of } A, B, C, D.
+    /// ```
     ///
     /// All sides run toward the insertion, AB away from the line of action and DC back to it. Therefore no cell folds,
     /// although the halves of the tendon touch at A.

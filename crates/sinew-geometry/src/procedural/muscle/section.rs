@@ -85,12 +85,12 @@ impl Section {
     }
 }
 
-/// Maps the square [−1, 1]² to the unit disc: (u √(1 − v²/2), v √(1 − u²/2)).
+/// Maps the square \[−1, 1\]² to the unit disc: (u √(1 − v²/2), v √(1 − u²/2)).
 pub(super) fn square_to_disc([u, v]: [f64; 2]) -> [f64; 2] {
     [u * (1.0 - 0.5 * v * v).sqrt(), v * (1.0 - 0.5 * u * u).sqrt()]
 }
 
-/// Maps the square [−1, 1]² to nearly a disc, with radii from 0.95 to 1.03, that keeps its corners away from 180°.
+/// Maps the square \[−1, 1\]² to nearly a disc, with radii from 0.95 to 1.03, that keeps its corners away from 180°.
 pub(super) fn square_to_rounded([u, v]: [f64; 2]) -> [f64; 2] {
     let disc = square_to_disc([u, v]);
     [0.75 * disc[0] + 0.2 * u, 0.75 * disc[1] + 0.2 * v]

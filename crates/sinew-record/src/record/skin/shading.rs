@@ -1,7 +1,8 @@
-//! Normals of a character in motion, smooth where its file is smooth.
+//! Normals of an animated character, smooth where its file is smooth.
 //!
-//! Files split a vertex along seams of texture coordinates, between materials, and along hard edges. Only the last have different normals on both sides. So copies of
-//! a vertex whose normals agree in the file share one: the mean over the triangles of all of them, as they are in the frame.
+//! Files split a vertex along seams of texture coordinates, between materials, and along hard edges. Only hard edges
+//! have different normals on both sides. Copies of a vertex whose normals agree in the file therefore share one normal:
+//! the mean over the triangles of all copies in the current frame.
 
 use std::collections::HashMap;
 
@@ -11,10 +12,10 @@ use sinew_rig::{Flesh, Part, Piece, Rig, Source};
 
 use crate::record::shapes::f32s;
 
-/// Cosine of 2 degrees: normals that were rounded to 8 bits agree so well, and no hard edge is that flat.
+/// Cosine of 2 degrees: normals rounded to 8 bits agree within that, and no hard edge is that flat.
 const SAME_NORMAL: f64 = 0.9994;
 
-/// Which vertices of a character share a normal.
+/// Groups of vertices of a character that share a normal.
 pub(super) struct Shading {
     /// For each piece the group of each vertex.
     group_of: Vec<Vec<u32>>,
@@ -24,7 +25,7 @@ pub(super) struct Shading {
     triangles: Vec<[u32; 3]>,
 }
 
-/// Copies of one point have the same key: those of the flesh its vertex, others their place at rest, bit by bit.
+/// Copies of one point have the same key: the vertex for flesh, and the exact rest position for other parts.
 #[derive(PartialEq, Eq, Hash)]
 enum Point {
     Flesh(u32),
@@ -32,7 +33,7 @@ enum Point {
 }
 
 impl Shading {
-    /// `triangles_of` says how the triangles of a piece are written.
+    /// `triangles_of` returns the triangles of a piece as written.
     pub fn of(rig: &Rig, flesh: &Flesh, triangles_of: impl Fn(&Piece) -> Vec<[u32; 3]>) -> Self {
         let mut shading = Self { group_of: Vec::new(), members: Vec::new(), triangles: Vec::new() };
         let mut groups_at: HashMap<Point, Vec<(u32, Option<usize>, Vec3)>> = HashMap::new();
@@ -47,7 +48,8 @@ impl Shading {
                 let normal = part.normals.get(vertex).map_or(Vec3::zero(), |n| Vec3::from(n.map(f64::from)));
                 let groups = groups_at.entry(point).or_default();
                 let is_same = |(_, other, known): &&(u32, Option<usize>, Vec3)| {
-                    // Without a normal in the file all is smooth; other skins may be stored in other directions.
+                    // Without normals in the file everything is smooth; other skins may be stored with other
+                    // directions.
                     let length = normal.norm() * known.norm();
                     *other != skin || length == 0.0 || normal.dot(*known) > SAME_NORMAL * length
                 };
@@ -67,7 +69,7 @@ impl Shading {
         shading
     }
 
-    /// Unit normals of all vertices, piece by piece, for the places of all of them.
+    /// Unit normals of all vertices, piece by piece, for their current positions.
     pub fn normals(&self, placed: &[Vec<Vec3>]) -> Vec<Vec<[f32; 3]>> {
         let place = |&(piece, vertex): &(u32, u32)| placed[piece as usize][vertex as usize];
         let positions: Vec<Vec3> = self.members.iter().map(place).collect();

@@ -1,8 +1,8 @@
-//! Which frames of a run a character is written in: whole ones, and those between while the shutter is open.
+//! The frames of a run in which a character is written: whole ones, and those in between while the shutter is open.
 
 use super::SkinFormat;
 
-/// Part of a frame within which two times are the same.
+/// Fraction of a frame within which two times are equal.
 const SLACK: f64 = 1e-6;
 
 /// Frames that are written.
@@ -12,9 +12,9 @@ pub(crate) struct Shutter {
     pub frame_rate: f64,
     /// Simulated frames from one whole frame to the next.
     pub every: usize,
-    /// First and last whole frame, counted from time 0 of the animation; all when left out.
+    /// First and last whole frame, counted from time 0 of the animation; `None` for all.
     pub frames: Option<[usize; 2]>,
-    /// When the shutter opens and closes, in whole frames from each of them; never when left out.
+    /// Opening and closing time of the shutter relative to each whole frame, in whole frames; `None` without a shutter.
     pub open: Option<[f64; 2]>,
 }
 
@@ -29,12 +29,13 @@ impl Shutter {
         index.is_multiple_of(self.every)
     }
 
-    /// The number of a simulated frame, free of the last digits of floating point; `None` where it is not written. `time` is that of the animation [s], which begins at `start`.
+    /// The time code of a simulated frame, rounded to remove floating-point noise; `None` if it is not written. `time`
+    /// is that of the animation \[s\], which begins at `start`.
     pub fn code(&self, index: usize, time: f64, start: f64, format: SkinFormat) -> Option<f64> {
         if time < start - SLACK / self.frame_rate {
             return None;
         }
-        // What is rounded to six digits has no others when it is written.
+        // Rounding to six digits keeps the written text short.
         let code = (time * self.rate() * 1e6).round() / 1e6;
         let is_shown = |code: f64| match self.frames {
             Some([first, last]) => code >= first as f64 - SLACK && code <= last as f64 + SLACK,
@@ -47,7 +48,7 @@ impl Shutter {
         let after = (index % self.every) as f64 / self.every as f64;
         let (before, step) = (1.0 - after, 1.0 / self.every as f64);
         let [last, next] = [code - after, code + before].map(is_shown);
-        // One sample beyond, where the shutter moves between two: what is seen is interpolated to its ends.
+        // One sample beyond if the shutter moves between two samples: values are interpolated to its ends.
         let is_seen = |part: f64, end: f64| part < end + step - SLACK && end > 0.0;
         let is_written = match format {
             SkinFormat::Usda => last && is_seen(after, close) || next && is_seen(before, -open),
@@ -63,7 +64,7 @@ impl Shutter {
 mod tests {
     use super::*;
 
-    /// Frames that are written of a run at 96 Hz that begins at frame 2 of 24 Hz.
+    /// Frames written for a run at 96 Hz that begins at frame 2 of 24 Hz.
     fn codes(frames: Option<[usize; 2]>, open: Option<[f64; 2]>, format: SkinFormat) -> Vec<f64> {
         let shutter = Shutter { frame_rate: 96.0, every: 4, frames, open };
         let start = 2.0 / 24.0;

@@ -1,4 +1,5 @@
-//! A character as USD: time-sampled points and normals, texture coordinates, and materials with their pictures beside the file.
+//! A character as USD: time-sampled points and normals, texture coordinates, and materials with their images beside the
+//! file.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ use crate::record::atomic::{AtomicFile, write_file};
 use crate::record::digits::{push_f32, tuples, write_all};
 use crate::record::names::identifier;
 
-/// What is sampled, with its type.
+/// The sampled attributes with their types.
 pub(super) const SAMPLED: [(&str, &str); 3] =
     [("extent", "float3[]"), ("points", "point3f[]"), ("normals", "normal3f[]")];
 
@@ -33,7 +34,7 @@ impl SkinRecorder {
         let pictures = self.write_pictures(appearance)?;
         let rate = self.shutter.rate();
         let [start, end] = self.whole.unwrap_or_default();
-        // USD knows two axes that point up.
+        // USD supports two up axes.
         let axis = if self.stand.up == UpAxis::Y { "Y" } else { "Z" };
         let mut out = AtomicFile::create(&self.path)?;
         let head = format!(
@@ -69,7 +70,7 @@ impl SkinRecorder {
             for (set, coordinates) in part.texcoords.iter().enumerate() {
                 let name = if set == 0 { "st".to_string() } else { format!("st{set}") };
                 out.put(format!("        texCoord2f[] primvars:{name} = [").as_bytes())?;
-                // USD counts v upwards, glTF downwards.
+                // v points up in USD and down in glTF.
                 out.put(&separated(coordinates, |out, [u, v]| {
                     out.push(b'(');
                     push_f32(out, *u);
@@ -103,7 +104,7 @@ impl SkinRecorder {
         Ok(())
     }
 
-    /// Writes the pictures into a folder beside the file; their paths from there.
+    /// Writes the images into a folder beside the file; returns their relative paths.
     fn write_pictures(&self, appearance: &Appearance) -> Result<Vec<Option<String>>, RecordError> {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let folder = format!("{}_textures", file_stem(&stem, 0));

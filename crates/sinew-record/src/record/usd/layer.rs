@@ -1,4 +1,4 @@
-//! The text of a USD layer, but for what is sampled.
+//! The text of a USD layer, without the samples.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::extent;
 use crate::record::digits::{tuples, write_all};
 use crate::record::surface::Part;
 
-/// What all layers of a shot say.
+/// Common data of all layers of an animation.
 pub(super) struct Stage {
     pub up: UpAxis,
     pub frame_rate: f64,
@@ -20,7 +20,7 @@ impl Stage {
     pub fn head(&self, codes: &[f64]) -> Vec<u8> {
         let (start, end) = (codes.first().copied().unwrap_or(0.0), codes.last().copied().unwrap_or(0.0));
         let rate = self.frame_rate;
-        // USD knows two axes that point up.
+        // USD supports two up axes.
         let axis = if self.up == UpAxis::Y { "Y" } else { "Z" };
         format!(
             "#usda 1.0\n(\n    defaultPrim = \"World\"\n    endTimeCode = {end}\n    framesPerSecond = {rate}\n    \
@@ -29,9 +29,9 @@ impl Stage {
         .into_bytes()
     }
 
-    /// The beginning of the prim that holds everything; `metadata` belongs to it.
+    /// The beginning of the root prim, with its `metadata`.
     pub fn world(&self, metadata: &str) -> String {
-        // A world with x up is turned so that it looks the same as from GLB.
+        // A world with x up is rotated so that it looks the same as in GLB.
         let turn = match self.up {
             UpAxis::X => {
                 "    matrix4d xformOp:transform = ( (0, 0, 1, 0), (-1, 0, 0, 0), (0, -1, 0, 0), (0, 0, 0, 1) )\n    \
@@ -43,7 +43,7 @@ impl Stage {
     }
 }
 
-/// Where samples are found: which clip speaks at which time. Times in clips are those of the stage.
+/// The clip metadata: the clip of each time. Times in clips are those of the stage.
 pub(super) fn clips(folder: &str, names: &[String], codes: &[f64], frames_per_clip: usize) -> String {
     let assets: Vec<String> = names.iter().map(|name| format!("@./{folder}/{name}@")).collect();
     let starts = codes.iter().step_by(frames_per_clip).enumerate();
@@ -91,7 +91,7 @@ fn matrix(rows: &[Vec3; 4]) -> String {
     format!("( {}, {}, {}, {} )", row(0, 0), row(1, 0), row(2, 0), row(3, 1))
 }
 
-/// What does not move of a mesh, and the end of its prim.
+/// The constant part of a mesh, and the end of its prim.
 pub(super) fn topology(part: &Part) -> Vec<u8> {
     let mut text = b"        int[] faceVertexCounts = [".to_vec();
     text.extend_from_slice(vec!["3"; part.triangles.len()].join(", ").as_bytes());

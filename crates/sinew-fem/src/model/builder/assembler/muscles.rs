@@ -8,7 +8,7 @@ use crate::material::{FiberStretch, Law};
 use crate::muscle::{MAX_MUSCLES, Muscle};
 
 impl Assembler {
-    /// Checks the muscles of a body and gives them their channels.
+    /// Checks the muscles of a body and adds their channels.
     pub(super) fn muscles(&mut self, body: usize, params: &BodyParams) -> Result<Vec<Muscle>, ModelError> {
         let count = params.mesh.cell_count();
         let mut muscles: Vec<Muscle> = Vec::new();
@@ -24,10 +24,10 @@ impl Assembler {
                 return wrong("its optimal stretch must be positive".into());
             }
             if !(group.max_velocity > 0.0 && group.max_velocity.is_finite()) {
-                return wrong("its greatest speed must be positive".into());
+                return wrong("its maximum shortening speed must be positive".into());
             }
             if muscle.directions.len() != muscle.cells.len() || muscle.stress.len() != muscle.cells.len() {
-                return wrong("a direction and a stress per cell, please".into());
+                return wrong("it needs one direction and one stress per cell".into());
             }
             for (k, &cell) in muscle.cells.iter().enumerate() {
                 let (direction, stress) = (muscle.directions[k], muscle.stress[k]);
@@ -35,10 +35,10 @@ impl Assembler {
                     return wrong(format!("there is no cell {cell}"));
                 }
                 if !((direction.norm() - 1.0).abs() < 1e-6) {
-                    return wrong(format!("the fibres of cell {cell} have no direction"));
+                    return wrong(format!("the fibers of cell {cell} have no direction"));
                 }
                 if !(stress >= 0.0 && stress.is_finite()) {
-                    return wrong(format!("the fibres of cell {cell} would push"));
+                    return wrong(format!("the fibers of cell {cell} would push"));
                 }
             }
             let activation = self.channels.add(format!("{}.activation.{}", params.name, muscle.name), 0.0);
@@ -47,7 +47,7 @@ impl Assembler {
         Ok(muscles)
     }
 
-    /// The fibers of each cell of a body: where muscles share cells the last one has them.
+    /// The fibers of each cell of a body; in cells of several muscles, the last one counts.
     fn cell_fibers(&self, body: usize, params: &BodyParams) -> Vec<CellFiber> {
         let mut fibers = vec![CellFiber::NONE; params.mesh.cell_count()];
         for (group, muscle) in self.parts.muscles.iter().filter(|muscle| muscle.body == body).enumerate() {
@@ -59,7 +59,7 @@ impl Assembler {
         fibers
     }
 
-    /// Gives the cells of a block the fibers of the muscles of their body.
+    /// Adds the fibers of the muscles of a body to the cells of a block.
     pub(super) fn add_fibers(
         &self,
         body: usize,
@@ -78,14 +78,14 @@ impl Assembler {
         if !law.takes_fibers() {
             let able: Vec<&str> = Law::plain().filter(|law| law.takes_fibers()).map(Law::name).collect();
             return wrong(format!(
-                "cell {cell} has the law `{}`, which takes no fibres; those that do are {}",
+                "cell {cell} has the law `{}`, which takes no fibers; laws that do are {}",
                 law.name(),
                 able.join(", ")
             ));
         }
         let measure = muscle.group.measure;
         if muscles.iter().any(|other| other.group.measure != measure) {
-            return wrong("all muscles of a body must answer to the same kind of stretch".into());
+            return wrong("all muscles of a body must use the same kind of stretch".into());
         }
         block.set_fibers(muscles.iter().map(|muscle| muscle.group.clone()).collect(), &fibers);
         Ok(())
@@ -102,7 +102,7 @@ impl Assembler {
             return Err(ModelError::Muscle {
                 body: params.name.clone(),
                 muscle: other.name.clone(),
-                reason: "muscles of a body on a lattice have one curve of tension only, over the whole stretch".into(),
+                reason: "muscles on a lattice support only the default tension curve over the full stretch".into(),
             });
         }
         let cells = self.cell_fibers(body, params);

@@ -1,44 +1,44 @@
-//! What is said to people (stderr) and what is handed to programs (stdout).
+//! Output: messages for people go to stderr, data for programs goes to stdout.
 
 use std::io::{self, IsTerminal, Write};
 
 use super::{Failure, call};
 
-/// How much is said.
+/// Verbosity and kind of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Talk {
-    /// Notes and progress are wanted (no `-q`).
+pub struct Console {
+    /// Show notes and progress (no `-q`).
     pub notes: bool,
-    /// A line per frame is wanted (`-v`).
+    /// Show a line per frame (`-v`).
     pub details: bool,
     /// stderr is a terminal that can redraw a line.
     pub terminal: bool,
 }
 
-impl Talk {
+impl Console {
     /// From `-q` and `-v`.
     pub fn new(quiet: bool, verbose: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self { notes: !quiet, details: verbose, terminal: io::stderr().is_terminal() && !dumb && !call::is_called() }
     }
 
-    /// Says something that `-q` keeps quiet.
+    /// Writes a message to stderr, except with `-q`.
     pub fn note(self, text: &str) {
         if self.notes {
-            complain(text);
+            message(text);
         }
     }
 }
 
-/// Says something in any case. A closed stderr is not worth dying for.
-pub fn complain(text: &str) {
+/// Writes a message to stderr, also with `-q`. A closed stderr is not an error.
+pub fn message(text: &str) {
     if call::keep_message(text) {
         return;
     }
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Hands out data. A reader that has seen enough (`| head`) is not an error.
+/// Writes data to stdout. A reader that closes the pipe early (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     if call::keep_output(text) {
         return Ok(());
