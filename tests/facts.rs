@@ -195,6 +195,82 @@ fn crates_stand_on_the_floors_of_the_architecture() {
     assert_eq!(drawn, built, "the drawing in ARCHITECTURE.md and the manifests differ");
 }
 
+/// Top-level modules of a crate with the others that each uses, by the `crate::` paths in its files; tests aside. What `lib.rs` re-exports counts as its
+/// module.
+fn modules(folder: &str, sources: &[(String, String)]) -> BTreeMap<String, BTreeSet<String>> {
+    let own = |path: &str| -> Option<String> { Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_string()) };
+    let files: BTreeMap<String, &String> = sources.iter().filter_map(|(path, text)| Some((own(path)?, text))).collect();
+    let module_of = |file: &str| file.split('/').next().unwrap_or(file).trim_end_matches(".rs").to_string();
+    let all: BTreeSet<String> = files.keys().map(|file| module_of(file)).collect();
+    let mut door: BTreeMap<String, String> = BTreeMap::new();
+    for line in files.get("lib.rs").map_or("", |text| text.as_str()).lines() {
+        let Some((module, names)) = line.strip_prefix("pub use ").and_then(|rest| rest.split_once("::")) else {
+            continue;
+        };
+        door.extend(words(names).map(|name| (name.to_string(), module.to_string())));
+    }
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, text) in
+        files.iter().filter(|(file, _)| !["lib.rs", "tests.rs", "battery.rs"].iter().any(|t| file.ends_with(t)))
+    {
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let module = module_of(file);
+        for path in code.join("\n").split("crate::").skip(1) {
+            let names: Vec<&str> = match path.strip_prefix('{') {
+                Some(list) => words(list.split(';').next().unwrap_or_default()).collect(),
+                None => words(path).take(1).collect(),
+            };
+            let found = names.into_iter().map(|name| door.get(name).map_or(name, String::as_str));
+            let others = found.filter(|name| all.contains(*name) && *name != module).map(String::from);
+            uses.entry(module.clone()).or_default().extend(others);
+        }
+    }
+    uses
+}
+
+/// Names in a piece of code.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// Modules from which a way leads back to themselves.
+fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let is_in_circle = |module: &&String| {
+        let mut seen = BTreeSet::new();
+        let mut next = vec![*module];
+        while let Some(at) = next.pop() {
+            next.extend(uses.get(at).into_iter().flatten().filter(|other| seen.insert(other.to_string())));
+        }
+        seen.contains(*module)
+    };
+    uses.keys().filter(is_in_circle).cloned().collect()
+}
+
+#[test]
+fn modules_of_fem_form_no_circle() {
+    let uses = modules("crates/sinew-fem/src", &sources());
+    assert!(uses.len() > 15 && uses["model"].contains("force") && uses["force"].contains("contact"), "{uses:?}");
+    assert_eq!(circles(&uses), Vec::<String>::new(), "{uses:#?}");
+}
+
+/// A force stands where the table says, and nowhere else: counted for fascia, which has everything that a force can have.
+#[test]
+fn a_force_touches_the_files_that_the_architecture_lists() {
+    let page = read("ARCHITECTURE.md");
+    let row = page.lines().find(|line| line.starts_with("| a force on a body |")).expect("a row about forces");
+    let listed: BTreeSet<String> =
+        row.split('`').skip(1).step_by(2).map(|path| path.replace("<name>", "sheath")).collect();
+    let has_word = |text: &str| {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        code.into_iter().any(|line| line.to_lowercase().contains("sheath"))
+    };
+    let is_source = |path: &str| path.contains("src/") && path.starts_with("crates/") && !path.ends_with("tests.rs");
+    let sources = sources();
+    let found = sources.iter().filter(|(path, text)| is_source(path) && has_word(text)).map(|(path, _)| path.clone());
+    assert_eq!(found.collect::<BTreeSet<_>>(), listed);
+}
+
 #[test]
 fn every_line_of_the_changelog_is_short_and_names_its_surface() {
     let text = read("CHANGELOG.md");
@@ -228,5 +304,14 @@ fn a_wrong_figure_and_a_hidden_unsafe_are_noticed() {
     assert_eq!(filled("{SHARE} of it", &constants).map(|[text, _]| text), Ok("0.02 of it".into()));
     assert!(filled("{LEAST}", &constants).is_err());
     assert!(has_unsafe("    unsafe { go() }") && has_unsafe("unsafe fn go() {}"));
+    let file = |path: &str, text: &str| (path.to_string(), text.to_string());
+    let knot = [
+        file("c/src/lib.rs", "pub use b::{Thing};"),
+        file("c/src/a.rs", "use crate::{Thing, c};"),
+        file("c/src/b.rs", "// use crate::c;\nuse crate::d;"),
+        file("c/src/c.rs", ""),
+        file("c/src/d/e.rs", "fn f() -> crate::a::A {}"),
+    ];
+    assert_eq!(circles(&modules("c/src", &knot)), ["a", "b", "d"]);
     assert!(!has_unsafe("// unsafe") && !has_unsafe("\"unsafe\"") && !has_unsafe("#[allow(unused_unsafe)]"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    layer::{Layer, Sheath},
+    layer::Layer,
     material::{Damping, Fibers, Material, MaterialMap, MaterialRegion},
     mesh::Mesh,
     motion::{Motion, Rotation},
@@ -104,6 +104,20 @@ table! {
         region: String = text("name of a region"), required, example("x-min");
         /// The other body or rigid. Each node keeps the position relative to it that it has in the initial pose.
         to: String = text("name of a body or rigid"), required, example("bone");
+    }
+}
+
+table! {
+    /// Fascia: a thin sheet on the surface that resists being stretched, along each principal direction by itself, and nothing else.
+    pub struct Sheath as "sheath" {
+        /// Name of its probes `BODY.sheath.NAME.tension` [N/m] and `.stretch.max`.
+        name: String = name("letters, digits, `_` and `-`"), default("sheath"), example("epimysium");
+        /// The faces: those of the boundary whose nodes all lie in it.
+        region: String = text("name of a region"), default("surface"), example("belly");
+        /// Shear modulus [Pa]; about that of tendon when left out.
+        shear: f64 = quantity(Dimension::PRESSURE).positive(), default("280 kPa"), example("1 MPa");
+        /// Thickness [m].
+        thickness: f64 = length().positive(), default("1 mm"), example("0.5 mm");
     }
 }
 

@@ -36,6 +36,19 @@ impl Checker<'_> {
         }
         self.check_ties(body, path);
         self.check_layers(body, path);
+        self.check_forces(body, path);
+    }
+
+    /// Forces on the surface.
+    fn check_forces(&mut self, body: &Body, path: &str) {
+        for (i, sheath) in body.sheath.iter().enumerate() {
+            self.check_region(body, &sheath.region, &format!("{path}.sheath[{i}].region"));
+            if body.sheath[..i].iter().any(|other| other.name == sheath.name) {
+                let message = format!("body `{}` has another sheath of the name `{}`", body.name, sheath.name);
+                let problem = self.at(&format!("{path}.sheath[{i}]"), message);
+                self.report(problem.hint("give each sheath a `name` of its own"));
+            }
+        }
         let loads = (body.pressure.iter().enumerate().map(|(i, load)| ("pressure", i, &load.region)))
             .chain(body.traction.iter().enumerate().map(|(i, load)| ("traction", i, &load.region)))
             .chain(body.force.iter().enumerate().map(|(i, load)| ("force", i, &load.region)));
