@@ -144,6 +144,50 @@ fn unsafe_code_is_where_the_architecture_says() {
     assert!(safe.is_empty(), "ARCHITECTURE.md lists places without `unsafe`: {safe:?}");
 }
 
+/// Rows of "Where do I add …" in `ARCHITECTURE.md` that print how many files a thing stands in, with an existing example and
+/// the names by which code knows it.
+const STANDS_IN: &[(&str, &[&str])] =
+    &[("a material", &["StVenantKirchhoff", "stvk"]), ("a source of meshes", &["TorusMesh"])];
+
+/// Whether a file is part of the library and the program: not a test, not a benchmark.
+fn is_product(path: &str) -> bool {
+    let is_inside = path.starts_with("src/") || path.starts_with("python/s") || path.contains("/src/");
+    let is_test =
+        ["/tests/", "/tests.rs", "/battery.rs", "cli/bench/", "examples/"].iter().any(|part| path.contains(part));
+    is_inside && !is_test && !path.starts_with("xtask/")
+}
+
+/// Whether the code of a file, without comments and its own tests, has one of the names as a word.
+fn names_one(text: &str, names: &[&str]) -> bool {
+    let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let words = code.lines().flat_map(|line| {
+        let line = line.split("//").next().unwrap_or(line);
+        line.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+    });
+    words.into_iter().any(|word| names.contains(&word))
+}
+
+/// `ARCHITECTURE.md` says in how many files a material or a mesh source stands; an existing one stands in as many.
+#[test]
+fn things_stand_in_as_many_files_as_the_architecture_says() {
+    let page = read("ARCHITECTURE.md");
+    let product: Vec<(String, String)> = files()
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs" || extension == "py"))
+        .map(|path| (path.strip_prefix(root()).expect("below the root").to_string_lossy().replace('\\', "/"), path))
+        .filter(|(name, _)| is_product(name))
+        .map(|(name, path)| (name, std::fs::read_to_string(path).expect("sources are text")))
+        .collect();
+    for (row, names) in STANDS_IN {
+        let line = page.lines().find(|line| line.starts_with(&format!("| {row} |")));
+        let line = line.unwrap_or_else(|| panic!("ARCHITECTURE.md has no row \"{row}\""));
+        let printed = line.split('|').nth_back(1).map(str::trim).and_then(|cell| cell.parse::<usize>().ok());
+        let found: Vec<&str> =
+            product.iter().filter(|(_, text)| names_one(text, names)).map(|(name, _)| name.as_str()).collect();
+        assert_eq!(Some(found.len()), printed, "{row}: {names:?} stand in {found:?}");
+    }
+}
+
 /// Our crates with those of ours that they depend on, tests aside, by their manifests.
 fn crates() -> BTreeMap<String, BTreeSet<String>> {
     let manifests = files().into_iter().filter(|path| path.file_name().is_some_and(|name| name == "Cargo.toml"));

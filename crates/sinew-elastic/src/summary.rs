@@ -23,9 +23,10 @@ pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
 /// Sums and extremes over the quadrature points of a block; see [`ElasticBlock::summarize`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSummary {
-    /// Strain energy, that of stretched fibers included [J].
+    /// Strain energy, including that of stretched fibers [J].
     pub energy: f64,
-    /// The same with what active fibers could still do [J], up to a constant of the step: the energy whose derivative the forces are.
+    /// The same with the energy of active fibers [J], up to a constant of the step: the energy whose gradient is the
+    /// forces.
     pub potential: f64,
     /// Rest volume Σ w [m³].
     pub rest_volume: f64,
@@ -69,7 +70,7 @@ impl Default for BlockSummary {
 }
 
 impl BlockSummary {
-    /// The same for an energy `factor` times as large.
+    /// The summary for an energy `factor` times as large.
     pub fn stiffened(self, factor: f64) -> Self {
         Self {
             energy: self.energy * factor,

@@ -21,8 +21,8 @@ use super::volume::VolumeTerm;
 /// $$ \psi = \mu \sum_i (\sigma_i - 1)^2 + \tfrac{\lambda}{2} (J - 1)^2, \qquad
 ///    P = 2\mu (F - R) + \lambda (J - 1) \operatorname{cof} F $$
 ///
-/// Finite under inversion, so no line-search guard is needed; the stress pushes an inverted cell back, and jumps only where
-/// two singular values add up to zero. Small strains give Hooke's law with μ, λ [Pa]. Reference: [Stomakhin12].
+/// Finite under inversion, so no line-search guard is needed; the stress pushes an inverted cell back, and jumps only
+/// where two singular values add up to zero. Small strains give Hooke's law with μ, λ [Pa]. Reference: [Stomakhin12].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Corotated;
 
@@ -69,8 +69,8 @@ impl Material for Corotated {
             + cofactor_differential(F, dF) * pressure
     }
 
-    /// K = 2μ (gₐ·g_b) I − 2μ Bₐ D⁻¹ B_bᵀ + λ a bᵀ + λ (J − 1) \[F (g_b × gₐ)\]× with a = cof(F) gₐ, where row i of Bₐ is
-    /// gₐ × (row i of R).
+    /// K = 2μ (gₐ·g_b) I − 2μ Bₐ D⁻¹ B_bᵀ + λ a bᵀ + λ (J − 1) \[F (g_b × gₐ)\]× with a = cof(F) gₐ, where row i of Bₐ
+    /// is gₐ × (row i of R).
     #[inline(always)]
     fn nodal_blocks<S: Scalar>(
         &self,

@@ -19,12 +19,12 @@ use super::volume::VolumeTerm;
 /// $$ \psi = \tfrac{\mu}{2} (I_1 - 3) - \mu \ln J + \tfrac{\lambda}{2} \ln^2 J, \qquad
 ///    P = \mu F + (\lambda \ln J - \mu) F^{-T} $$
 ///
-/// Small strains give Hooke's law with μ, λ [Pa]. For J ≤ 0 the energy is +∞: a line search must shorten steps that invert a
-/// cell. References: [Bonet08, §6.4.3], [Irving04]; SIF-017, LUO-01 (eq. 5.8, the same law in I₃ = J²).
+/// Small strains give Hooke's law with μ, λ [Pa]. For J ≤ 0 the energy is +∞: a line search must shorten steps that
+/// invert a cell. References: [Bonet08, §6.4.3], [Irving04]; SIF-017, LUO-01 (eq. 5.8, the same law in I₃ = J²).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NeoHookean;
 
-/// F⁻ᵀ and ln J; finite also where the volume is not positive.
+/// F⁻ᵀ and ln J; finite even where the volume is not positive.
 #[inline(always)]
 fn inverse_transpose<S: Scalar>(F: &Mat3<S>) -> (Mat3<S>, S) {
     let volume = Volume::of(F).or_rest();
@@ -90,7 +90,7 @@ impl Material for NeoHookean {
     definite_by_principal_stretches!();
 }
 
-/// Product of the stretches, with the rest volume in place of volumes that are not positive, and 1/σᵢ alike.
+/// Product of the stretches, and 1/σᵢ; both are those of rest where the volume is not positive.
 #[inline(always)]
 pub(super) fn inverse_stretches<S: Scalar>(s: Vec3<S>) -> (S, Vec3<S>) {
     let J = s.x * s.y * s.z;
@@ -123,7 +123,7 @@ impl IsotropicLaw for NeoHookean {
 }
 
 impl DeclaredLaw for NeoHookean {
-    const DOC: &'static str = "Neo-Hookean with ln J: large strains; no inversion unless `inversion` is given.";
+    const DOC: &'static str = "Neo-Hookean with ln J: large strains; cells cannot invert unless `inversion` is given.";
 
     fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
         let (mu, lambda) = lame_of::<S>(values);

@@ -1,4 +1,4 @@
-//! Stable neo-Hookean law: finite for any F, with the rest state where it belongs.
+//! Stable neo-Hookean law: finite for any F, and at rest for F = I.
 
 #![allow(non_snake_case)]
 
@@ -19,10 +19,10 @@ use super::volume::VolumeTerm;
 /// $$ \psi = \tfrac{\mu}{2} (I_1 - 3) - \mu (J - 1) + \tfrac{\lambda + \mu}{2} (J - 1)^2, \qquad
 ///    P = \mu F + \bigl((\lambda + \mu)(J - 1) - \mu\bigr) \operatorname{cof} F $$
 ///
-/// which is μ/2 (I₁ − 3) + λ′/2 (J − α)² of the paper with λ′ = λ + μ and α = 1 + μ/λ′, less its value at rest. With this λ′
-/// small strains give exactly Hooke's law with μ, λ [Pa]. Smooth and finite under collapse and inversion, from which it
-/// recovers. The paper's optional term −μ/2 ln(I₁ + 1), which only matters when a cell collapses to a point, is left out: it
-/// would spoil the small-strain limit of these coefficients.
+/// which is μ/2 (I₁ − 3) + λ′/2 (J − α)² of the paper with λ′ = λ + μ and α = 1 + μ/λ′, less its value at rest. With
+/// this λ′ small strains give exactly Hooke's law with μ, λ [Pa]. Smooth and finite under collapse and inversion; cells
+/// recover from both. The paper's optional term −μ/2 ln(I₁ + 1), which only matters when a cell collapses to a point,
+/// is omitted: it would change the small-strain limit of these coefficients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StableNeoHookean;
 
@@ -118,7 +118,7 @@ impl IsotropicLaw for StableNeoHookean {
 impl DeclaredLaw for StableNeoHookean {
     const DOC: &'static str = "Stable neo-Hookean: large strains, finite under inversion.";
 
-    /// With α of [Smith18], the volume at which the volume term alone would rest.
+    /// With α of [Smith18], the volume ratio at which the volume term alone has its minimum.
     fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
         let (mu, lambda) = lame_of::<S>(values);
         let alpha = S::one() + mu / (lambda + mu);

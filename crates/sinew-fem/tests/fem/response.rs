@@ -76,7 +76,7 @@ fn lists_may_have_one_entry_or_one_per_point() {
     };
     assert_eq!(answer(&[x], &[0.5]), answer(&[x; 13], &[0.5; 13]));
     assert_ne!(answer(&[x], &[0.5]), answer(&[x], &[]));
-    assert!(matches!(answer(&[x; 3], &[]), Err(ResponseError::Count { what: "fibre directions", .. })));
+    assert!(matches!(answer(&[x; 3], &[]), Err(ResponseError::Count { what: "fiber directions", .. })));
     assert!(matches!(answer(&[], &[]), Err(ResponseError::NoDirection { .. })));
     assert!(matches!(answer(&[x], &[1.5]), Err(ResponseError::Activation { index: 0, .. })));
     assert!(matches!(answer(&[x * 2.0], &[]), Err(ResponseError::Direction { index: 0, .. })));
