@@ -304,6 +304,11 @@ class Material:
         """
         Name of the law.
         """
+    @staticmethod
+    def laws() -> list[str]:
+        """
+        Names of all laws.
+        """
     def stress(self, /, deformation: Any, *, fibers: Any | None = None, activation: Any | None = None, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """
         First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa], with the shape of F.

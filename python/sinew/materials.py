@@ -12,22 +12,11 @@ files; each law is also a function here::
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._sinew import Material
 
-LAWS = (
-    "linear",
-    "corotated",
-    "stvk",
-    "neo_hookean",
-    "stable_neo_hookean",
-    "mooney_rivlin",
-    "fiber_reinforced",
-    "transversely_isotropic",
-    "muscle",
-    "tendon",
-)
+LAWS = tuple(Material.laws())
 
 __all__ = ["LAWS", "Material", *LAWS]
 
@@ -41,13 +30,9 @@ def _law(name: str) -> Callable[..., Material]:
     return make
 
 
-linear = _law("linear")
-corotated = _law("corotated")
-stvk = _law("stvk")
-neo_hookean = _law("neo_hookean")
-stable_neo_hookean = _law("stable_neo_hookean")
-mooney_rivlin = _law("mooney_rivlin")
-fiber_reinforced = _law("fiber_reinforced")
-transversely_isotropic = _law("transversely_isotropic")
-muscle = _law("muscle")
-tendon = _law("tendon")
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Material]: ...
+
+else:
+    globals().update((name, _law(name)) for name in LAWS)

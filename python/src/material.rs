@@ -123,6 +123,12 @@ impl Material {
         })
     }
 
+    /// Names of all laws.
+    #[staticmethod]
+    fn laws() -> Vec<&'static str> {
+        sinew_scene::spec::material::Material::words()
+    }
+
     /// Name of the law.
     #[getter]
     fn law(&self) -> &'static str {

@@ -1,15 +1,16 @@
-//! Muscle fibers in the cells of a block: what they are, and what pulls at them in one step.
+//! Muscle fibers in the cells of a block, and their tension in one step.
 //!
-//! The tension of fibers along a is a function of their stretch alone once activation and step are given, whatever curves it comes from:
+//! For a given activation and step, the tension of fibers along a is a function of their stretch alone:
 //!
 //! ```math
 //! T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
 //!    v = \frac{l - l^n}{\Delta t\, v_m}
 //! ```
 //!
-//! with the stretch λₒ at which they pull most, and the speed v of the step in greatest shortening speeds (SIF-019, CHE-12). Where force depends on
-//! speed ([`ElasticBlock::needs_motion`]) its integral over the step has no closed form; a quadrature costs more than all the rest and is too rough for
-//! a line search, so that the active part then has no energy here, and line searches go by the work of forces.
+//! with the stretch λₒ of maximum tension, and the speed v of the step relative to the maximum shortening speed
+//! (SIF-019, CHE-12). If force depends on speed ([`ElasticBlock::needs_motion`]), its integral over the step has no
+//! closed form, and quadrature is expensive and too inaccurate for a line search. The active part then has no energy
+//! here, and line searches use the work of the forces.
 
 #![allow(non_snake_case)]
 
@@ -21,24 +22,24 @@ use sinew_muscle::{CurveKind, FiberCurves};
 use crate::pack::{CellPoints, MAX_POINTS};
 use crate::{ElasticBlock, PACK};
 
-/// Groups of fibers that a block may have.
+/// Maximum number of groups of fibers in a block.
 pub const MAX_GROUPS: usize = 256;
 
-/// What all fibers of one muscle share.
+/// Properties that all fibers of one muscle share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiberGroup {
-    /// Tension over length, and over speed where there is a curve for it.
+    /// Curves of tension over length, and optionally over speed.
     pub curves: FiberCurves,
     /// Stretch λₒ at which the fibers have their optimal length.
     pub optimal_stretch: f64,
     /// Greatest shortening speed v_m \[optimal lengths per second\].
     pub max_velocity: f64,
-    /// Which stretch they answer to.
+    /// The stretch on which the tension depends.
     pub measure: FiberStretch,
 }
 
 impl Default for FiberGroup {
-    /// The default curves, most tension at rest, ten lengths per second, isochoric.
+    /// The default curves, maximum tension at rest, ten lengths per second, isochoric.
     fn default() -> Self {
         Self {
             curves: FiberCurves::default(),
@@ -65,21 +66,21 @@ impl CellFiber {
     pub const NONE: Self = Self { direction: Vec3::new(1.0, 0.0, 0.0), stress: 0.0, group: 0 };
 }
 
-/// How fibers are driven in one step.
+/// Activation and motion of the fibers in one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Actuation<'a> {
-    /// Activation of each group, over the factor on the stiffness of the body; missing ones are zero.
+    /// Activation of each group, divided by the stiffness factor of the body; missing ones are zero.
     pub activations: &'a [f64],
     /// Where all points were at the start of the step, and one over its length \[1/s\]; fibers at rest without.
     pub motion: Option<(&'a [Vec3], f64)>,
 }
 
 impl Actuation<'_> {
-    /// Relaxed and at rest: what is left of fibers is the energy they store.
+    /// Relaxed and at rest: only the passive energy of the fibers remains.
     pub const PASSIVE: Self = Self { activations: &[], motion: None };
 }
 
-/// Fibers of the cells of a block, packed as these are.
+/// Fibers of the cells of a block, packed in the same way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fibers {
     groups: Vec<FiberGroup>,
@@ -87,7 +88,7 @@ pub(crate) struct Fibers {
     values: Vec<f64>,
     /// Group: `[pack][lane]`.
     members: Vec<u8>,
-    /// Whether all fibers of a pack are of one group, as nearly everywhere.
+    /// Whether all fibers of a pack belong to one group, as in most packs.
     is_uniform: Vec<bool>,
 }
 
@@ -115,7 +116,7 @@ struct Tension<S> {
 }
 
 impl<S: Scalar> Pull<S> {
-    /// Room for a pull.
+    /// Zero.
     #[inline(always)]
     fn zero() -> Self {
         let zero = S::zero();
@@ -176,7 +177,7 @@ impl FiberGroup {
 }
 
 impl Fibers {
-    /// One entry per slot of a pack; `order` lists the cell behind each slot.
+    /// One entry per slot of a pack; `order` lists the cell of each slot.
     pub fn new(groups: Vec<FiberGroup>, cells: &[CellFiber], order: impl Iterator<Item = usize>) -> Self {
         assert!(groups.len() <= MAX_GROUPS, "more groups of fibers than a block may have");
         let mut out = Self { groups, ..Self::default() };
@@ -212,9 +213,10 @@ impl Fibers {
         CellFiber { direction: Vec3::new(at(0), at(1), at(2)), stress: at(3), group: self.members[slot] }
     }
 
-    /// The pull at one point of the cells `first …` of a pack under F; `previous` is F at the start of the step where that matters.
+    /// The pull at one point of the cells `first …` of a pack under F; `previous` is F at the start of the step, if
+    /// needed.
     ///
-    /// All fibers of a block answer to the same kind of stretch.
+    /// All fibers of a block depend on the same kind of stretch.
     #[inline(always)]
     fn pull<S: LaneScalar<Element = f64>>(
         &self,
@@ -246,7 +248,7 @@ impl Fibers {
             let group = &self.groups[usize::from(member)];
             let activation = actuation.activations.get(usize::from(member)).copied().unwrap_or(0.0);
             let inverse = S::splat(1.0 / group.optimal_stretch);
-            // Written out: a closure would be compiled without the instruction set.
+            // Not a closure, which would be compiled without the instruction set.
             let from = if let Some((start, rate)) = from { Some((start * inverse, rate)) } else { None };
             let own = group.tension(stretch * inverse, activation, from);
             let own = Tension { value: own.value * inverse, slope: own.slope * inverse * inverse, ..own };
@@ -266,7 +268,7 @@ impl Fibers {
     }
 }
 
-/// The lanes whose fibers are of this group.
+/// The lanes whose fibers belong to this group.
 #[inline(always)]
 fn lanes_of<S: LaneScalar<Element = f64>>(members: &[u8], member: u8) -> S::Mask {
     let mut own = [0.0; PACK];
@@ -285,7 +287,8 @@ impl<S: Scalar> Pull<S> {
 }
 
 impl<S: LaneScalar<Element = f64>> Pull<S> {
-    /// Writes what the fibers add to the blocks of flesh with the parameters `point`, and returns the pressure that they add to it.
+    /// Writes the blocks of the fibers in flesh with the parameters `point`, and returns the pressure that they add to
+    /// it.
     #[inline(always)]
     pub fn blocks<I: Isa>(
         &self,
@@ -327,7 +330,7 @@ impl<S: LaneScalar<Element = f64>> LaneKernel for WriteBlocks<'_, S> {
             self;
         match tangent {
             Tangent::Definite => {
-                // A pressure that the definite form cannot have must not come in by the flesh either.
+                // The definite form excludes this pressure, so the flesh must not add it either.
                 *pressure = fiber.pressure(tension.max(S::zero()));
                 fiber.definite_beside(*tension, *stiffness, point, gradients, *weight, out);
             }
@@ -339,10 +342,10 @@ impl<S: LaneScalar<Element = f64>> LaneKernel for WriteBlocks<'_, S> {
     }
 }
 
-/// The fibers of some lanes of a pack, where they have any: room for their pulls at all points.
+/// The fibers of some lanes of a pack, if any, with memory for their pulls at all points.
 pub(crate) struct PulledCells<S> {
     pulls: [Pull<S>; MAX_POINTS],
-    /// F at the start of the step, where force depends on velocity.
+    /// F at the start of the step, if force depends on velocity.
     previous: [Mat3<S>; MAX_POINTS],
 }
 
@@ -352,7 +355,7 @@ impl<S: LaneScalar<Element = f64>> PulledCells<S> {
         Self { pulls: [Pull::zero(); MAX_POINTS], previous: [Mat3::zero(); MAX_POINTS] }
     }
 
-    /// The pulls at all points of the cells `first …` of a pack; none where the block has no fibers.
+    /// The pulls at all points of the cells `first …` of a pack; `None` if the block has no fibers.
     #[inline(always)]
     pub fn evaluate<I: Isa>(
         &mut self,
@@ -394,7 +397,7 @@ impl<S: LaneScalar<Element = f64>> LaneKernel for EvaluatePulls<'_, S> {
     }
 }
 
-/// What the fibers of one group do, averaged over their rest volume.
+/// State of the fibers of one group, averaged over their rest volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberSummary {
     /// Rest volume of the cells \[m³\].
@@ -409,12 +412,12 @@ pub struct FiberSummary {
     pub tension: f64,
     /// Active part of it \[Pa\].
     pub active: f64,
-    /// Sum of the unit directions F a/|F a| of the fibers, over their number.
+    /// Mean of the unit directions F a/|F a| of the fibers.
     pub direction: Vec3,
 }
 
 impl FiberSummary {
-    /// Of both together.
+    /// State of both together.
     pub fn join(self, other: Self) -> Self {
         let volume = self.rest_volume + other.rest_volume;
         if other.rest_volume == 0.0 || self.rest_volume == 0.0 {
@@ -465,7 +468,7 @@ impl ElasticBlock {
         })
     }
 
-    /// What the fibers of a group do at `x`.
+    /// State of the fibers of a group at `x`.
     pub fn fiber_summary(&self, index: usize, x: &[Vec3], actuation: &Actuation<'_>) -> FiberSummary {
         let Some(fibers) = &self.fibers else { return FiberSummary::default() };
         let Some(group) = fibers.groups.get(index) else { return FiberSummary::default() };

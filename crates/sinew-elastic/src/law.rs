@@ -1,5 +1,5 @@
-//! Laws in lanes. Each is compiled once per instruction set, as functions that all kinds of cells call with the F of a pack: laws and kinds of cells add up
-//! instead of multiplying.
+//! Laws in lanes. Each law is compiled once per instruction set, as functions of the F of a pack that all kinds of
+//! cells call. The numbers of laws and of kinds of cells then add instead of multiplying.
 
 use sinew_cell::material::{
     BlockSink, CellVolume, ElementBlocks, MAX_NODES, Material, MaterialPoint, MaterialVisitor, PullBlocks, Shape,
@@ -32,7 +32,7 @@ impl<'a> LawInPack<'a> {
         Self { volume: VolumeForm::Pointwise, parameters, first: 0 }
     }
 
-    /// What the law M reads, which is all that the table holds.
+    /// The parameters of the law M; the table has no others.
     #[inline(always)]
     fn point<M: Material, S: LaneScalar<Element = f64>>(&self) -> MaterialPoint<S> {
         let mut values = [S::zero(); MaterialPoint::<f64>::LEN];
@@ -42,7 +42,7 @@ impl<'a> LawInPack<'a> {
         MaterialPoint::from_array(values)
     }
 
-    /// What the points of a cell share. With a single point the mean is the point itself.
+    /// The volume term of a cell. With a single point, the mean is the point itself.
     #[inline(always)]
     fn cell_volume<M: Material, S: LaneScalar<Element = f64>>(&self, law: &M, F: &[Mat3<S>], w: &[S]) -> CellVolume<S> {
         let point = self.point::<M, S>();
@@ -82,7 +82,7 @@ pub(crate) struct ElementMatrices<'a, I: Isa> {
     pub room: &'a mut MatrixRoom<Lanes<I>>,
 }
 
-/// What an element matrix is put together in.
+/// Memory in which an element matrix is assembled.
 pub(crate) struct MatrixRoom<S> {
     pub element: ElementBlocks<S>,
     shape: ShapeRoom<S>,
@@ -192,7 +192,7 @@ impl<M: Material, I: Isa> LaneKernel for InLanes<M, Differentials<'_, I>> {
     }
 }
 
-/// Adds blocks of flesh, and of its fibers where there are any.
+/// Adds blocks of flesh, and of its fibers if any.
 struct WithPull<'a, S> {
     pull: Option<&'a PullBlocks<S>>,
     sink: &'a mut ElementBlocks<S>,

@@ -9,7 +9,8 @@
 //! Start with [`ElasticBlock`], which holds the cells of one kind and one law. [`FiberGroup`] adds muscle fibers, and
 //! [`Response`] evaluates a law at many points without a mesh.
 //!
-//! With [`VolumeForm::Mean`] the volume term of the law takes the mean volume ratio of the cell; see `material/volume.rs`.
+//! With [`VolumeForm::Mean`] the volume term of the law takes the mean volume ratio of the cell; see
+//! `material/volume.rs`.
 //!
 //! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with
 //! weight zero. Results are scattered through plans whose order does not depend on the number of threads.
@@ -48,22 +49,22 @@ use tangent::{PackSink, PrecisionSink, TangentOf, VisitSink};
 /// Cells per pack: the f64 lanes of every instruction-set level.
 pub const PACK: usize = 8;
 
-/// Packs per block of the sums: some ten microseconds of work.
+/// Packs per block of the sums: about ten microseconds of work.
 const SUMMARY_PACKS: usize = 64;
 
 /// Cells of one kind and one law of one body.
 pub struct ElasticBlock {
-    /// Body the cells belong to.
+    /// Body of the cells.
     pub body: usize,
-    /// Whether cells have nodes that are not unknowns of their own: their tangent takes the general path.
+    /// Whether cells have nodes that are not unknowns themselves; their tangent takes the general path.
     pub has_bound_nodes: bool,
-    /// Where the volume term of the law is evaluated; the same for cells with one quadrature point.
+    /// Where the volume term of the law is evaluated; without effect on cells with one quadrature point.
     pub volume: VolumeForm,
     kind: CellKind,
     law: Law,
-    /// Cell of the body behind each cell of the block.
+    /// Index in the body of each cell of the block.
     cells: Vec<u32>,
-    /// Three times the points, pack by pack: `[pack][node][lane]`: places in the flat array of positions.
+    /// Three times the point index, which is the index in the flat array of positions: `[pack][node][lane]`.
     offsets: Vec<u32>,
     /// Shape gradients \[1/m\]: `[pack][quadrature point][node][axis][lane]`.
     gradients: Vec<f64>,
@@ -73,15 +74,15 @@ pub struct ElasticBlock {
     parameters: Vec<f64>,
     parameter_count: usize,
     has_potential: bool,
-    /// Muscle fibers, where some cell has them.
+    /// Muscle fibers, if any cell has them.
     fibers: Option<Fibers>,
-    /// Where the packs add nodal gradients.
+    /// Plan by which packs add nodal gradients.
     nodal: ScatterPlan,
 }
 
 impl ElasticBlock {
-    /// Packs the cells behind `geometry`: `cells` are their numbers in the body, `points` lists their points one cell after another,
-    /// `specs` gives the material of each (all of one law), `point_count` counts the points of the whole model.
+    /// Packs the cells of `geometry`. `cells` are their indices in the body, `points` lists their points cell by cell,
+    /// `specs` are their materials (all of one law), and `point_count` is the number of points of the whole model.
     pub fn new<const N: usize>(
         body: usize,
         cells: Vec<u32>,
@@ -103,7 +104,7 @@ impl ElasticBlock {
         let law = specs[0].law();
         let parameter_count = law.parameter_count();
         let mut parameters = vec![0.0; pack_count * parameter_count * PACK];
-        // Cells that share nodes side by side: what a chunk of packs reads and adds to stays in the cache.
+        // Cells that share nodes are neighbors, so that the data of a chunk of packs stays in the cache.
         let mut by_place: Vec<usize> = (0..cells.len()).collect();
         by_place.sort_by_key(|&cell| {
             let own = &points[cell * N..(cell + 1) * N];
@@ -152,11 +153,10 @@ impl ElasticBlock {
         }
     }
 
-    /// Gives cells muscle fibers: `fibers` has those of each cell of the body, by its number. All groups answer to the same kind of stretch, and the law takes
-    /// fibers.
+    /// Adds muscle fibers: `fibers` has one entry for each cell of the body.
     ///
     /// # Panics
-    /// When the law does not, or the groups differ in that.
+    /// If the law does not support fibers, or the groups depend on different kinds of stretch.
     pub fn set_fibers(&mut self, groups: Vec<FiberGroup>, fibers: &[CellFiber]) {
         assert!(self.law.takes_fibers(), "the law {} takes no fibers", self.law.name());
         assert!(groups.windows(2).all(|pair| pair[0].measure == pair[1].measure), "one kind of stretch per block");
@@ -170,12 +170,12 @@ impl ElasticBlock {
         self.fibers.is_some()
     }
 
-    /// Whether the force of some fibers depends on their speed, so that steps must tell where points come from.
+    /// Whether the force of some fibers depends on their speed; a step then needs the previous positions.
     pub fn needs_motion(&self) -> bool {
         self.fibers.as_ref().is_some_and(Fibers::need_motion)
     }
 
-    /// What the groups of fibers have in common; empty without fibers.
+    /// The groups of fibers; empty without fibers.
     pub fn fiber_groups(&self) -> &[FiberGroup] {
         self.fibers.as_ref().map_or(&[], |fibers| fibers.groups())
     }
@@ -185,7 +185,7 @@ impl ElasticBlock {
         self.fibers.as_ref().map_or(CellFiber::NONE, |fibers| fibers.cell(cell))
     }
 
-    /// Whether the stress of every cell is the derivative of its energy, so that a line search may look at the energy.
+    /// Whether the stress of every cell is the derivative of its energy, so that a line search can use the energy.
     pub fn has_potential(&self) -> bool {
         self.has_potential
     }
@@ -210,7 +210,7 @@ impl ElasticBlock {
         self.kind
     }
 
-    /// Cell of the body behind each cell of the block.
+    /// Index in the body of each cell of the block.
     pub fn cells(&self) -> &[u32] {
         &self.cells
     }
@@ -236,7 +236,8 @@ impl ElasticBlock {
         (0..self.points_per_cell()).map(|k| self.weight_of(cell, k)).sum()
     }
 
-    /// Weight, deformation gradient and first Piola–Kirchhoff stress at the quadrature points of a cell, by the scalar path.
+    /// Weight, deformation gradient and first Piola–Kirchhoff stress at the quadrature points of a cell, by the scalar
+    /// path.
     pub fn evaluate_cell(
         &self,
         cell: usize,
@@ -247,12 +248,12 @@ impl ElasticBlock {
         self.visit_points(cell, x, actuation, &mut visit);
     }
 
-    /// Not generic, so that nobody else compiles laws.
+    /// Not generic, so that no other crate compiles laws.
     fn visit_points(&self, cell: usize, x: &[Vec3], actuation: &Actuation<'_>, visit: &mut dyn FnMut(f64, Mat3, Mat3)) {
         without_lanes(PointsOf { block: self, cell, x, actuation, visit });
     }
 
-    /// Number, weight and deformation gradient of each quadrature point of a cell.
+    /// Index, weight and deformation gradient of each quadrature point of a cell.
     pub fn evaluate_deformation(&self, cell: usize, x: &[Vec3], mut visit: impl FnMut(usize, f64, Mat3)) {
         let origin = x[self.point(cell, 0) as usize];
         for k in 0..self.points_per_cell() {
@@ -264,7 +265,7 @@ impl ElasticBlock {
         }
     }
 
-    /// Where the packs add nodal values.
+    /// Plan by which packs add nodal values.
     pub fn nodal_plan(&self) -> &ScatterPlan {
         &self.nodal
     }
@@ -277,14 +278,15 @@ impl ElasticBlock {
         most
     }
 
-    /// Whether no direction of the rest state is special to the law.
+    /// Whether the law is isotropic.
     pub fn is_isotropic(&self) -> bool {
         self.law.is_isotropic()
     }
 
     /// Strain energy with that of active fibers \[J\]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3], actuation: &Actuation<'_>) -> f64 {
-        // A kernel of its own would be a third faster, and a quarter more code for every law, kind of cell and instruction set.
+        // A separate kernel would be a third faster, but a quarter more code for every law, kind of cell and
+        // instruction set.
         self.summarize(x, actuation).potential
     }
 
@@ -313,8 +315,8 @@ impl ElasticBlock {
         scale * sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
     }
 
-    /// Adds the element matrices times `scale`, on and below the diagonal, to `values` through `plan`: its elements are the packs with their
-    /// slots as [`matrix_slots`](Self::matrix_slots) lists them.
+    /// Adds the element matrices times `scale`, on and below the diagonal, to `values` through `plan`. The elements of
+    /// the plan are the packs with the slots of [`matrix_slots`](Self::matrix_slots).
     pub fn add_tangent<S: PackReal>(
         &self,
         x: &[Vec3],
@@ -331,8 +333,8 @@ impl ElasticBlock {
         });
     }
 
-    /// Calls `visit(cell, a, b, K_ab)` for all pairs of local nodes of the cells of some packs, a cell at a time: for cells with bound nodes,
-    /// and for estimates.
+    /// Calls `visit(cell, a, b, K_ab)` for all pairs of local nodes of the cells of some packs, a cell at a time; for
+    /// cells with bound nodes, and for estimates.
     pub fn visit_tangents(
         &self,
         packs: Range<usize>,
@@ -346,7 +348,7 @@ impl ElasticBlock {
         self.tangent_packs(packs, x, actuation, tangent, 1.0, &mut VisitSink { block: self, visit });
     }
 
-    /// Not generic, so that whoever adds to a matrix of whatever precision compiles no kernel.
+    /// Not generic, so that callers with matrices of any precision compile no kernel.
     fn tangent_packs(
         &self,
         packs: Range<usize>,
@@ -378,7 +380,7 @@ impl ElasticBlock {
         }
     }
 
-    /// The packed kernels read positions without asking again.
+    /// Checks the number of positions; the packed kernels do not.
     fn check_positions(&self, x: &[Vec3]) {
         assert_eq!(x.len(), self.nodal.target_length(), "one position per point of the model");
     }
@@ -412,8 +414,8 @@ impl ElasticBlock {
         self.weights[(cell / PACK * self.points_per_cell() + k) * PACK + cell % PACK]
     }
 
-    /// Slots of all packs for a matrix plan, in the order `[a][b ≤ a][lane]` over pairs of local nodes: `slot(row, column)` of two points
-    /// with row ≥ column.
+    /// Slots of all packs for a matrix plan, in the order `[a][b ≤ a][lane]` over pairs of local nodes: `slot(row,
+    /// column)` of two points with row ≥ column.
     pub fn matrix_slots(&self, mut slot: impl FnMut(u32, u32) -> u32) -> impl Iterator<Item = Vec<u32>> {
         let n = self.kind.nodes_per_cell();
         self.offsets.chunks_exact(n * PACK).map(move |offsets| {

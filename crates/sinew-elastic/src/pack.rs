@@ -1,4 +1,4 @@
-//! One pack of cells in lanes: what every kernel starts from.
+//! One pack of cells in lanes, the input of every kernel.
 
 use sinew_cell::element::deformation_gradient;
 use sinew_geometry::CellKind;
@@ -6,12 +6,12 @@ use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 
 use crate::{ElasticBlock, PACK};
 
-/// Most quadrature points of a cell.
+/// Maximum number of quadrature points of a cell.
 pub(crate) const MAX_POINTS: usize = 8;
 
-/// The quadrature points of as many cells as there are lanes: what cells hand to laws, and get back.
+/// The quadrature points of one cell per lane: inputs of a law, and its results.
 pub(crate) struct CellPoints<S> {
-    /// How many points a cell has.
+    /// Number of points of a cell.
     pub count: usize,
     /// Deformation gradients.
     pub F: [Mat3<S>; MAX_POINTS],
@@ -62,10 +62,10 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
         let mut out = [Vec3::zero(); N];
         for a in 0..N {
             let offsets = &self.offsets[a * PACK + first..][..S::LANES];
-            // SAFETY: `ElasticBlock::new` built its plan with all points below `point_count`, and every kernel starts from a
-            // function that compared that with the length of x, so 3 · point + 2 is in range.
+            // SAFETY: `ElasticBlock::new` built its plan with all points below `point_count`, and every kernel starts
+            // from a function that compared that with the length of x, so 3 · point + 2 is in range.
             let gathered = unsafe {
-                // Written out: a closure would be compiled without the instruction set and called 24 times per pack.
+                // Not a closure, which would be compiled without the instruction set and called 24 times per pack.
                 Vec3::new(S::gather(x, offsets), S::gather(&x[1..], offsets), S::gather(&x[2..], offsets))
             };
             out[a] = gathered;
@@ -126,7 +126,7 @@ impl ElasticBlock {
         }
     }
 
-    /// The same without the weights.
+    /// The same without weights.
     #[inline(always)]
     pub(crate) fn deformations<S: LaneScalar<Element = f64>>(
         &self,
@@ -162,7 +162,7 @@ pub(crate) fn lane_sum(lanes: &[f64; PACK]) -> f64 {
     ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
 }
 
-/// Adds w ψ, where padding lanes (w = 0) must not turn an infinite ψ into 0·∞.
+/// Adds w ψ; an infinite ψ in a padding lane (w = 0) adds nothing instead of 0·∞.
 #[inline(always)]
 pub(crate) fn weighted_energy<S: Scalar>(weight: S, psi: S, sum: S) -> S {
     sum + S::select(weight.gt(S::zero()), weight * psi, S::zero())

@@ -40,7 +40,7 @@ impl LaneKernel for PointsOf<'_> {
     }
 }
 
-/// The number in the first lane, which is the only one without lanes.
+/// The number in the first lane.
 fn first_lane<S: LaneScalar<Element = f64>>(value: S) -> f64 {
     let mut lanes = [0.0; PACK];
     value.store(&mut lanes[..S::LANES]);

@@ -1,5 +1,5 @@
-//! What a material answers to given deformation gradients, with no cells around them: for plots, for fits to measurements, for programs that have elements
-//! of their own.
+//! Response of a material to given deformation gradients, without cells: for plots, for fits to measurements, and for
+//! programs with elements of their own.
 
 use sinew_cell::material::{FiberStretch, Law, MaterialPoint, MaterialSpec, StretchedFiber};
 use sinew_math::complex_step::STEP;
@@ -13,20 +13,20 @@ use crate::law::{Differentials, LawInPack, Stresses};
 use crate::pack::CellPoints;
 use crate::{FiberGroup, PACK};
 
-/// Points per block of work: some hundred microseconds.
+/// Points per block of work: about a hundred microseconds.
 const BLOCK: usize = 4096;
 
 /// Numbers in a table of the parameters of all lanes.
 const PARAMETERS: usize = MaterialPoint::<f64>::LEN * PACK;
 
-/// A law with its parameters, and the fibers in it.
+/// A law with its parameters and fibers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     spec: MaterialSpec,
     muscle: Option<(FiberGroup, f64)>,
 }
 
-/// Where a material is asked: deformation gradients with the fibers at each.
+/// Deformation gradients, with the fibers at each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Points<'a> {
     /// Deformation gradients F.
@@ -37,34 +37,34 @@ pub struct Points<'a> {
     pub activations: &'a [f64],
 }
 
-/// Why a material cannot answer.
+/// Why a response cannot be computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ResponseError {
     /// A list has neither one entry nor as many as there are points.
     #[error("{count} {what} for {points} deformation gradients: give one for all, or one for each")]
     Count {
-        /// What is listed.
+        /// The list.
         what: &'static str,
-        /// How many there are.
+        /// Its length.
         count: usize,
-        /// How many there should be.
+        /// The number of points.
         points: usize,
     },
     /// The law has a direction, and nobody says which.
     #[error("{law} needs to know where its fibers run")]
     NoDirection {
-        /// What needs it.
+        /// The law, or the muscle.
         law: &'static str,
     },
     /// Activation without fibers.
-    #[error("there is no muscle in this material that could be activated")]
+    #[error("this material has no muscle to activate")]
     NoMuscle,
-    /// An activation beyond all fibers, or below none.
+    /// An activation below 0 or above 1.
     #[error("activation {index} is {value}, not a number from 0 to 1")]
     Activation {
-        /// Its number.
+        /// Its index.
         index: usize,
-        /// What it is.
+        /// Its value.
         value: f64,
     },
     /// The law does not take fibers.
@@ -76,7 +76,7 @@ pub enum ResponseError {
     /// A direction has no length.
     #[error("fiber direction {index} is no unit vector: its length is {length}")]
     Direction {
-        /// Its number.
+        /// Its index.
         index: usize,
         /// Its length.
         length: f64,
@@ -157,7 +157,7 @@ impl Response {
         if self.muscle.is_none() && points.activations.iter().any(|activation| *activation != 0.0) {
             return Err(ResponseError::NoMuscle);
         }
-        // Written so that NaN is refused too.
+        // Written so that NaN fails too.
         if let Some(index) = points.activations.iter().position(|activation| !(0.0..=1.0).contains(activation)) {
             return Err(ResponseError::Activation { index, value: points.activations[index] });
         }
@@ -172,7 +172,7 @@ impl Response {
     }
 }
 
-/// Points with the material that is asked there.
+/// Points and the material.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     points: Points<'a>,
@@ -181,14 +181,14 @@ struct Asked<'a> {
     muscle: Option<&'a (FiberGroup, f64)>,
 }
 
-/// What is asked, and where the answers go.
+/// The requested quantity and its output.
 enum Answer<'a> {
     Energy(&'a mut [f64]),
     Stress(&'a mut [Mat3]),
     Differential(&'a [Mat3], &'a mut [Mat3]),
 }
 
-/// Some points behind each other.
+/// A range of points.
 struct Block<'a> {
     at: Asked<'a>,
     start: usize,
@@ -292,7 +292,7 @@ impl Asked<'_> {
         std::array::from_fn(|k| values[k / PACK])
     }
 
-    /// F, directions of fibers and pull at the points from `first`, `count` of which exist; lanes beyond repeat the last one.
+    /// F, fiber directions and pull at `count` points from `first`; lanes beyond repeat the last one.
     #[inline(always)]
     fn load<S: LaneScalar<Element = f64>>(
         &self,
@@ -323,7 +323,7 @@ impl Asked<'_> {
     }
 }
 
-/// Fibers at rest in time: their force over length, without that over speed.
+/// Fibers at zero speed: force over length only.
 #[inline(always)]
 fn pull<S: LaneScalar<Element = f64>>(
     group: &FiberGroup,

@@ -69,7 +69,7 @@ impl Default for BlockSummary {
 }
 
 impl BlockSummary {
-    /// The same for an energy `factor` times as large.
+    /// The summary for an energy `factor` times as large.
     pub fn stiffened(self, factor: f64) -> Self {
         Self {
             energy: self.energy * factor,

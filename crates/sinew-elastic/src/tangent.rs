@@ -24,7 +24,8 @@ pub(crate) struct TangentOf<'a> {
     pub sink: &'a mut dyn PackSink,
 }
 
-/// Takes the element matrices of a pack. A trait object, so that kernels are compiled once for both precisions of the matrix.
+/// Receives the element matrices of a pack. A trait object, so that kernels are compiled once for both precisions of
+/// the matrix.
 pub(crate) trait PackSink {
     /// `entries[9 · pair + entry][lane]` of the blocks of all pairs (a, b ≤ a).
     fn add(&mut self, pack: usize, entries: &[[f64; PACK]]);
@@ -39,7 +40,7 @@ impl<S: PackReal> PackSink for PrecisionSink<'_, '_, S> {
     }
 }
 
-/// Hands out the blocks of one cell after another.
+/// Visits the blocks of one cell after another.
 pub(crate) struct VisitSink<'a> {
     pub block: &'a ElasticBlock,
     pub visit: &'a mut dyn FnMut(usize, usize, usize, Mat3),

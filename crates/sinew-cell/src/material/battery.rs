@@ -110,8 +110,8 @@ fn constant(point: &MaterialPoint) -> MaterialPoint<ComplexStep> {
     point.map(ComplexStep::constant)
 }
 
-/// Whether complex steps see the derivatives of a law at F: not below the threshold of an extended law, because singular vectors have
-/// none at equal stretches. There, differences do the same tests (`invertible/tests.rs`).
+/// Whether complex steps see the derivatives of a law at F: not below the threshold of an extended law, because
+/// singular vectors have none at equal stretches. There, differences do the same tests (`invertible/tests.rs`).
 fn is_analytic(F: &Mat3, point: &MaterialPoint) -> bool {
     sinew_math::svd3::svd3(F).sigma.min_component() > point.extra[2] || point.extra[2] == 0.0
 }
@@ -203,8 +203,8 @@ for_every_law!(
 );
 
 for_every_law!(
-    /// ψ(FQ) = ψ(F), P(FQ) = P(F) Q: no direction of the rest state is special, but for that of fibers, which turn along. The
-    /// small-strain law passes only by conjugation, ψ(QᵀFQ) = ψ(F).
+    /// ψ(FQ) = ψ(F), P(FQ) = P(F) Q: no direction of the rest state is special, but for that of fibers, which turn
+    /// along. The small-strain law passes only by conjugation, ψ(QᵀFQ) = ψ(F).
     rotation_of_the_rest_state_changes_nothing, |material, F, point, random| {
         let Q = random.rotation();
         let turned = &MaterialPoint { fiber: Q.transpose() * point.fiber, ..*point };
@@ -261,8 +261,8 @@ for_every_law!(
 );
 
 for_every_law!(
-    /// The definite tangent is the exact one with negative eigenvalues set to zero, and the exact one where there are none. Laws with
-    /// fibers may be more generous than that, but definite.
+    /// The definite tangent is the exact one with negative eigenvalues set to zero, and the exact one where there are
+    /// none. Laws with fibers may be more generous than that, but definite.
     definite_tangent_equals_brute_force_projection, |material, F, point, _random| {
         let exact = material.tangent(F, point, Tangent::Exact);
         let definite = material.tangent(F, point, Tangent::Definite);
@@ -283,7 +283,8 @@ for_every_law!(
 );
 
 for_every_law!(
-    /// ψ, P, δP and tangent blocks of eight lanes are, bit for bit, those of plain numbers, at every level with registers.
+    /// ψ, P, δP and tangent blocks of eight lanes are, bit for bit, those of plain numbers, at every level with
+    /// registers.
     lanes_equal_plain_numbers, |material, F, point, random| {
         let cases: [(Mat3, Mat3); F64_LANES] =
             std::array::from_fn(|k| (if k % 2 == 0 { *F } else { *F + random.matrix() * 0.01 }, random.matrix()));
@@ -337,8 +338,8 @@ struct InLanes<'a, M> {
 impl<M: Material> LaneKernel for InLanes<'_, M> {
     type Output = Option<[[f64; F64_LANES]; 46]>;
 
-    /// The portable level is left out: `sinew-math` shows its arrays equal to plain numbers operation by operation, and laws
-    /// unrolled eight times take minutes to compile.
+    /// The portable level is left out: `sinew-math` shows its arrays equal to plain numbers operation by operation, and
+    /// laws unrolled eight times take minutes to compile.
     #[inline(always)]
     fn run<I: Isa>(self) -> Self::Output {
         if const { matches!(I::LEVEL, IsaLevel::Avx2 | IsaLevel::Avx512) } {
@@ -410,8 +411,8 @@ once_per_law!(
 );
 
 once_per_law!(
-    /// Small strains give Hooke's law with the declared moduli: ∂P/∂F at rest is that of the linear law, and ψ(I + εA) keeps
-    /// its digits down to ε = 1e-9.
+    /// Small strains give Hooke's law with the declared moduli: ∂P/∂F at rest is that of the linear law, and ψ(I + εA)
+    /// keeps its digits down to ε = 1e-9.
     small_strain_limit_is_hookes_law, |material, law| {
         let mut random = Random(6);
         for point in &points(law) {
@@ -431,8 +432,8 @@ once_per_law!(
                         quadratic += 0.5 * point.extra[0] * point.fiber.dot(E * point.fiber).max(0.0).powi(2);
                     }
                     let energy = material.energy_density(&F, point);
-                    // Third order of ψ, and rounding of F and R relative to the strain. An energy formed by subtracting 3 from
-                    // I₁ would be wrong by 1e-16/ε².
+                    // Third order of ψ, and rounding of F and R relative to the strain. An energy formed by subtracting
+                    // 3 from I₁ would be wrong by 1e-16/ε².
                     let tolerance = 30.0 * epsilon + 2e-15 / epsilon;
                     assert!((energy / quadratic - 1.0).abs() < tolerance, "{} {epsilon}: {energy:e} {quadratic:e}", M::NAME);
                 }
@@ -442,7 +443,8 @@ once_per_law!(
 );
 
 once_per_law!(
-    /// Flat, collapsed and mirrored cells: no NaN; energies are finite or, for barrier laws, +∞; definite tangents are definite.
+    /// Flat, collapsed and mirrored cells: no NaN; energies are finite or, for barrier laws, +∞; definite tangents are
+    /// definite.
     singular_deformations_give_no_nan, |material, law| {
         let mut random = Random(7);
         for point in &points(law) {
@@ -557,8 +559,8 @@ pub(super) fn distance9(a: &Tangent9, b: &Tangent9) -> f64 {
     a.0.iter().flatten().zip(b.0.iter().flatten()).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
-/// Positive part and smallest eigenvalue by the classical Jacobi method: always rotate away the largest off-diagonal entry,
-/// with the angle from an arctangent. Slow, simple, and another algorithm than the one under test.
+/// Positive part and smallest eigenvalue by the classical Jacobi method: always rotate away the largest off-diagonal
+/// entry, with the angle from an arctangent. Slow, simple, and another algorithm than the one under test.
 pub(super) fn brute_force_projection(tangent: &Tangent9) -> (Tangent9, f64) {
     let mut a = tangent.0;
     let mut v = [[0.0; 9]; 9];

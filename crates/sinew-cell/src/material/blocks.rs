@@ -1,23 +1,23 @@
-//! Blocks of an element matrix: where laws put them, and what a cell gives laws to make them of.
+//! Blocks of an element matrix: the shape functions that laws build them from, and the sinks that receive them.
 //!
-//! Laws know the number of nodes only at run time, so that each is compiled once for all kinds of cells.
+//! The number of nodes is a run-time value, so each law is compiled once for all kinds of cells.
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
-/// Most nodes of a cell: those of a quadratic tetrahedron.
+/// Maximum number of nodes of a cell: those of a quadratic tetrahedron.
 pub const MAX_NODES: usize = 10;
 
-/// Blocks on and below the diagonal of the largest element matrix.
+/// Number of blocks on and below the diagonal of the largest element matrix.
 pub const MAX_PAIRS: usize = MAX_NODES * (MAX_NODES + 1) / 2;
 
-/// Place of the block of row node `a` and column node `b` ≤ `a` in a list of all of them.
+/// Index of the block of row node `a` and column node `b` ≤ `a` in the list of all blocks.
 #[inline(always)]
 pub const fn pair(a: usize, b: usize) -> usize {
     a * (a + 1) / 2 + b
 }
 
-/// Receives blocks of an element matrix. Implement it with `#[inline(always)]` for kernels on lanes; closures work too, for
-/// code that is not hot.
+/// Receives blocks of an element matrix. Implement it with `#[inline(always)]` for kernels on lanes; closures suffice
+/// where speed does not matter.
 pub trait BlockSink<S> {
     /// Takes the block of row node `a` and column node `b` ≤ `a`; the block (b, a) is its transpose.
     fn add(&mut self, a: usize, b: usize, block: Mat3<S>);
@@ -58,7 +58,8 @@ impl<S: Scalar> BlockSink<S> for ElementBlocks<S> {
     }
 }
 
-/// Room for what laws keep of each node. Made once for many points: to clear it for each would cost more than some laws do.
+/// Scratch memory for vectors and matrices of each node. It is made once for many points, because clearing it for each
+/// point costs more than some laws.
 pub struct ShapeRoom<S> {
     vectors: [[Vec3<S>; MAX_NODES]; 3],
     matrices: [Mat3<S>; MAX_NODES],
@@ -66,7 +67,7 @@ pub struct ShapeRoom<S> {
 }
 
 impl<S: Scalar> ShapeRoom<S> {
-    /// Room for any cell.
+    /// Scratch memory for any cell.
     #[inline(always)]
     pub fn new() -> Self {
         Self {
@@ -83,17 +84,17 @@ impl<S: Scalar> Default for ShapeRoom<S> {
     }
 }
 
-/// The shape functions at one quadrature point, as far as blocks depend on them.
+/// Gradients of the shape functions at one quadrature point.
 pub struct Shape<'a, S> {
-    /// Their gradients in rest space \[1/m\], at most [`MAX_NODES`].
+    /// Gradients in rest space \[1/m\], at most [`MAX_NODES`].
     pub gradients: &'a [Vec3<S>],
     /// Rest volume that the point stands for \[m³\].
     pub weight: S,
-    /// Room for vectors of each node.
+    /// Scratch memory for vectors of each node.
     pub(super) vectors: &'a mut [[Vec3<S>; MAX_NODES]; 3],
-    /// Room for a matrix of each node.
+    /// Scratch memory for a matrix of each node.
     pub(super) matrices: &'a mut [Mat3<S>; MAX_NODES],
-    /// Room for all blocks, for laws that choose between two tangents.
+    /// Scratch memory for all blocks, for laws that select between two tangents.
     pub(super) kept: &'a mut [Mat3<S>],
 }
 
@@ -105,7 +106,7 @@ impl<'a, S: Scalar> Shape<'a, S> {
         Self { gradients, weight, vectors, matrices, kept }
     }
 
-    /// The same point without room for all blocks, which is handed out.
+    /// The same point without the memory for all blocks, and that memory.
     #[inline(always)]
     pub(super) fn split(&mut self) -> (Shape<'_, S>, &mut [Mat3<S>]) {
         let Self { gradients, weight, vectors, matrices, kept } = self;
@@ -113,7 +114,7 @@ impl<'a, S: Scalar> Shape<'a, S> {
     }
 }
 
-/// Keeps blocks for [`SelectBlocks`].
+/// Stores blocks for [`SelectBlocks`].
 pub(super) struct Kept<'a, S>(pub &'a mut [Mat3<S>]);
 
 impl<S: Scalar> BlockSink<S> for Kept<'_, S> {
@@ -123,7 +124,7 @@ impl<S: Scalar> BlockSink<S> for Kept<'_, S> {
     }
 }
 
-/// Passes on the blocks of one tangent where a mask holds, and those that it is given elsewhere: two tangents for one pack.
+/// Passes on stored blocks where a mask holds, and the blocks that it receives elsewhere: two tangents for one pack.
 pub(super) struct SelectBlocks<'a, S: Scalar, B> {
     pub mask: S::Mask,
     pub if_true: &'a [Mat3<S>],

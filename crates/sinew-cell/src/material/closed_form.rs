@@ -1,10 +1,10 @@
-//! Homogeneous deformations solved on paper: uniaxial, biaxial and simple shear of a block.
+//! Closed forms of homogeneous deformations: uniaxial and biaxial tension and simple shear of a block.
 //!
-//! Everything here follows from the nominal principal stresses ψᵢ = ∂ψ/∂λᵢ as textbooks print them, written down a second
-//! time and sharing no code with the tensor formulas of the laws. Validation scenes and tests compare against these numbers.
+//! They follow from the nominal principal stresses ψᵢ = ∂ψ/∂λᵢ of [`DeclaredLaw::principal_stresses`], which share no
+//! code with the tensor formulas of the laws. Validation scenes and tests compare with these numbers.
 //!
-//! Directions: x is stretched or sheared, z is free or out of plane. Nominal stress is force per rest area (P), Cauchy stress
-//! force per deformed area (P Fᵀ/J). The small-strain law does not distinguish the two areas, and both are then the same.
+//! Directions: x is stretched or sheared, z is free or out of plane. Nominal stress is force per rest area (P), Cauchy
+//! stress force per deformed area (P Fᵀ/J). For the small-strain law the two areas, and the two stresses, are equal.
 
 use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
 use thiserror::Error;
@@ -62,7 +62,7 @@ pub enum ClosedFormError {
         /// The value.
         value: f64,
     },
-    /// No positive lateral stretch leaves the sides free: the law gives way before (St. Venant–Kirchhoff, linear).
+    /// No positive lateral stretch frees the sides from traction: the law collapses before.
     #[error("no lateral stretch frees the sides: traction {traction} Pa at stretch {stretch}")]
     NoEquilibrium {
         /// The last stretch tried.
@@ -70,7 +70,7 @@ pub enum ClosedFormError {
         /// The traction that remains \[Pa\].
         traction: f64,
     },
-    /// The fibers do not run along an axis, or pull the free sides apart unevenly.
+    /// The fibers do not run along an axis, or make the free sides move unequally.
     #[error("no closed form: the fibers must run along an axis, and be slack where sides are free")]
     Fibers,
 }
@@ -127,8 +127,8 @@ impl<S: Scalar> MaterialVisitor for Tension<S> {
     }
 }
 
-/// Stresses of a law whose stretches below the threshold are replaced by h(s) = ε/(1 + t + t²), t = 1 − s/ε, with the spring
-/// p(s) = (λ + 2μ)/2 · t³/(1 + t); or by ε, for the constant extension.
+/// Stresses of a law whose stretches below the threshold are replaced by h(s) = ε/(1 + t + t²), t = 1 − s/ε, with the
+/// spring p(s) = (λ + 2μ)/2 · t³/(1 + t); or by ε, for the constant extension.
 fn extended_stresses<S: Scalar>(
     law: impl Fn([S; 3]) -> [S; 3],
     (mu, lambda): (f64, f64),
@@ -187,7 +187,8 @@ pub fn biaxial(material: &MaterialSpec, stretches: [f64; 2]) -> Result<Biaxial, 
 
 /// Shears a block by γ in the x direction per unit of y.
 ///
-/// The principal stretches are λ = (γ + √(γ² + 4))/2, 1/λ and 1; the first principal axis after deformation is (λ, 1, 0).
+/// The principal stretches are λ = (γ + √(γ² + 4))/2, 1/λ and 1; the first principal axis after deformation is (λ, 1,
+/// 0).
 pub fn simple_shear(material: &MaterialSpec, shear: f64) -> Result<SimpleShear, ClosedFormError> {
     material.validate()?;
     if !shear.is_finite() {
@@ -204,7 +205,7 @@ pub fn simple_shear(material: &MaterialSpec, shear: f64) -> Result<SimpleShear, 
     let stretch = 0.5 * (shear + (shear * shear + 4.0).sqrt());
     let stretches = [stretch, 1.0 / stretch, 1.0];
     let nominal = matrix_stresses(material, stretches);
-    // Volume is kept, so the Cauchy stress along each axis is λᵢ ψᵢ.
+    // The volume is constant, so the Cauchy stress along each axis is λᵢ ψᵢ.
     let [t1, t2, t3] = [0, 1, 2].map(|i| stretches[i] * nominal[i]);
     let (cos2, sin2) = (stretch * stretch / (1.0 + stretch * stretch), 1.0 / (1.0 + stretch * stretch));
     let s11 = t1 * cos2 + t2 * sin2;
@@ -242,7 +243,7 @@ fn deformed_area(material: &MaterialSpec, ratio: f64) -> f64 {
     if material.law().is_objective() { ratio } else { 1.0 }
 }
 
-/// Which stretch is to be found.
+/// The unknown stretch.
 #[derive(Clone, Copy)]
 enum Free {
     /// Stretch along x is given, y and z are equal and free.
@@ -251,7 +252,7 @@ enum Free {
     Faces(f64, f64),
 }
 
-/// Stretch t > 0 with ψ₃ = 0, by Newton's method; a step that would leave t > 0 is cut to half the way to zero.
+/// Stretch t > 0 with ψ₃ = 0, by Newton's method; a step to t ≤ 0 is replaced by t/2.
 fn free_stretch(material: &MaterialSpec, guess: f64, free: Free) -> Result<f64, ClosedFormError> {
     let traction = |t: ComplexStep| {
         let stretches = match free {
@@ -268,14 +269,14 @@ fn free_stretch(material: &MaterialSpec, guess: f64, free: Free) -> Result<f64, 
         let step = value / complex_step::derivative(traction, t);
         let next = t - step;
         let accepted = if next > 0.0 { next } else { 0.5 * t };
-        // Newton has converged when a full step no longer moves t beyond a few roundings of t and of the traction.
+        // Converged: a full step changes t, or the traction, by rounding errors only.
         if (accepted - t).abs() <= 4.0 * f64::EPSILON * t || value.abs() <= f64::EPSILON * stiffness * t {
             return Ok(accepted);
         }
         t = accepted;
     }
     let residual = traction(ComplexStep::splat(t)).re;
-    // The last digits may flicker between two neighbors; that is still an answer.
+    // The last digits may alternate between two neighbors; that is accurate enough.
     if residual.abs() <= 1e-12 * stiffness * t {
         Ok(t)
     } else {
@@ -303,7 +304,8 @@ mod tests {
 
     #[test]
     fn nearly_incompressible_rubber_gives_the_textbook_curve() {
-        // Incompressible Mooney–Rivlin in tension: P = 2 (c10 + c01/λ)(λ − λ⁻²); the bulk modulus is 1e7 times larger here.
+        // Incompressible Mooney–Rivlin in tension: P = 2 (c10 + c01/λ)(λ − λ⁻²); the bulk modulus is 1e7 times larger
+        // here.
         let (c10, c01) = (300.0, 100.0);
         let material = MaterialSpec::mooney_rivlin(c10, c01, 1e10);
         for stretch in [0.6, 1.5, 3.0] {

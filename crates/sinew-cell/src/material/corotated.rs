@@ -71,8 +71,8 @@ impl Material for Corotated {
             + cofactor_differential(F, dF) * pressure
     }
 
-    /// K = 2μ (gₐ·g_b) I − 2μ Bₐ D⁻¹ B_bᵀ + λ a bᵀ + λ (J − 1) \[F (g_b × gₐ)\]× with a = cof(F) gₐ, where row i of Bₐ is
-    /// gₐ × (row i of R).
+    /// K = 2μ (gₐ·g_b) I − 2μ Bₐ D⁻¹ B_bᵀ + λ a bᵀ + λ (J − 1) \[F (g_b × gₐ)\]× with a = cof(F) gₐ, where row i of Bₐ
+    /// is gₐ × (row i of R).
     #[inline(always)]
     fn nodal_blocks<S: Scalar>(
         &self,

@@ -1,7 +1,8 @@
-//! Fibers that pull along one direction of the rest state: how their tension acts on a cell.
+//! Contractile fibers along one direction of the rest state: the effect of their tension on a cell.
 //!
-//! Whatever makes the tension (activation, length, speed: `sinew-muscle`), at one point and within one step it is a function of one number, the
-//! stretch of the fibers. Here is the rest: the stretch as a function of F, and stress and tangent of an energy W of it.
+//! Within one step, the tension at one point is a function of the stretch of the fibers alone; `sinew-muscle` has its
+//! dependence on activation, length and speed. This module has the stretch as a function of F, and stress and tangent
+//! of an energy W of the stretch.
 
 #![allow(non_snake_case)]
 
@@ -11,28 +12,28 @@ use super::blocks::MAX_NODES;
 use super::law::MaterialPoint;
 use super::strain::add_to_diagonal;
 
-/// Which stretch the tension of fibers answers to.
+/// The stretch on which the tension of fibers depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FiberStretch {
-    /// J^(−1/3) |F a|: what is left of the stretch when the change of volume is taken out. The fibers then add no mean stress, and active flesh
-    /// keeps its volume however soft it is (TER-36, SIF-018).
+    /// J^(−1/3) |F a|, the stretch without the change of volume. The fibers then add no mean stress, and active flesh
+    /// keeps its volume even with a small bulk modulus (TER-36, SIF-018).
     #[default]
     Isochoric,
-    /// |F a|, the stretch that one would measure. Active flesh with a small bulk modulus loses volume.
+    /// |F a|, the measurable stretch. Active flesh with a small bulk modulus loses volume.
     Full,
 }
 
-/// Volume ratio below which the isochoric stretch stops following the volume: flesh that far gone is not the fibers' to save.
+/// Volume ratio below which the isochoric stretch is regularized: the fibers need not recover such flesh.
 const SMALLEST_VOLUME: f64 = 0.2;
 
-/// The stretch of fibers along the unit vector a at one point, and what its derivatives are made of.
+/// The stretch of fibers along the unit vector a at one point, with the terms of its derivatives.
 ///
 /// ```math
 /// \bar\lambda = \varphi(J)\, l, \quad l = |F a|, \qquad \varphi = h(J)^{-1/3}
 /// ```
 ///
-/// where h(J) = J down to a volume ratio of 0.2 and, below, the map of [`Invertible`](super::Invertible), which never reaches zero: inverted
-/// cells have a finite stretch. For [`FiberStretch::Full`] φ = 1. With m = F a ⊗ a and C = cof F
+/// where h(J) = J down to a volume ratio of 0.2. Below, h is the map of [`Invertible`](super::Invertible), which never
+/// reaches zero: inverted cells have a finite stretch. For [`FiberStretch::Full`] φ = 1. With m = F a ⊗ a and C = cof F
 ///
 /// ```math
 /// \frac{\partial \bar\lambda}{\partial F} = \frac{\varphi}{l}\, m + \varphi' l\, C
@@ -83,13 +84,15 @@ impl<S: Scalar> StretchedFiber<S> {
             + self.cofactor * self.pressure(tension)
     }
 
-    /// T φ′ l, the number by which C appears in the stress: negative, since fibers that pull press the flesh between them.
+    /// T φ′ l, the coefficient of C in the stress: negative, because fibers under tension compress the flesh between
+    /// them.
     #[inline(always)]
     pub fn pressure(&self, tension: S) -> S {
         tension * self.phi[1] * self.length
     }
 
-    /// What the tangent adds to the blocks of the flesh, but for the change of C itself, which [`pressure`](Self::pressure) multiplies:
+    /// Terms of the tangent to be added to the blocks of the flesh, without the derivative of C, which has the
+    /// coefficient [`pressure`](Self::pressure):
     ///
     /// ```math
     /// \delta F : \delta P = \frac{T\varphi}{l} |\delta F\, a|^2 + \alpha\, \mu^2 + 2 \beta\, \mu \nu + \gamma\, \nu^2, \quad
@@ -108,12 +111,13 @@ impl<S: Scalar> StretchedFiber<S> {
         self.write_form(across, [alpha, beta, gamma], gradients, weight, out);
     }
 
-    /// The same with a positive semi-definite form: fibers push neither across nor along, and of the quadratic form in (μ, ν) the negative
-    /// eigenvalue is dropped. `point` are the parameters of the flesh: the more it resists a change of volume, the more of the correction is put
-    /// there, where it does least.
+    /// The same with a positive semi-definite form: compressive tension counts as zero, and the negative eigenvalue of
+    /// the quadratic form in (μ, ν) is dropped. `point` has the parameters of the flesh. They set the scales of μ and
+    /// ν, so that most of the correction goes to the change of volume, which the flesh resists most.
     ///
-    /// Together with the flesh under the pressure T φ′ l (see [`Material::definite_nodal_blocks`](super::Material)) that is a definite tangent
-    /// of both: the pressure of the fibers and that of the flesh, which all but cancel in a muscle with free sides, are never projected alone.
+    /// Together with the flesh under the pressure T φ′ l (see [`Material::definite_nodal_blocks`](super::Material)) the
+    /// sum is definite. The pressures of fibers and flesh almost cancel in a muscle with free sides; neither is
+    /// projected alone.
     #[inline(always)]
     pub fn definite_beside(
         &self,
@@ -127,7 +131,7 @@ impl<S: Scalar> StretchedFiber<S> {
         let (tension, stiffness) = (tension.max(S::zero()), stiffness.max(S::zero()));
         let across = tension * self.phi[0] / self.length;
         let square = self.length.square();
-        // In relative changes of length and of volume, each as much as flesh resists it.
+        // Relative changes of length and volume, scaled by the stiffness of the flesh against each.
         let yielding = (point.mu / (point.mu + point.lambda.max(S::zero()))).sqrt();
         let volume = self.volume.abs().max(S::splat(SMALLEST_VOLUME)) * yielding;
         let [a, b, c] = self.coupling(tension, stiffness);
@@ -136,7 +140,7 @@ impl<S: Scalar> StretchedFiber<S> {
         self.write_form(across, [alpha, b / (square * volume), c / volume.square()], gradients, weight, out);
     }
 
-    /// The part of (α, β, γ) that T′ makes, and T with the volume.
+    /// The terms of (α, β, γ) with T′, and those with T and the volume.
     #[inline(always)]
     fn coupling(&self, tension: S, stiffness: S) -> [S; 3] {
         let [phi, slope, curvature] = self.phi;
@@ -148,7 +152,7 @@ impl<S: Scalar> StretchedFiber<S> {
         ]
     }
 
-    /// Writes down `across` |δF a|² + α μ² + 2β μν + γ ν².
+    /// Stores `across` |δF a|² + α μ² + 2β μν + γ ν².
     #[inline(always)]
     fn write_form(
         &self,
@@ -170,7 +174,7 @@ impl<S: Scalar> StretchedFiber<S> {
     }
 }
 
-/// What the fibers at one point add to the blocks of flesh.
+/// Blocks of the fibers at one point, to be added to those of the flesh.
 pub struct PullBlocks<S> {
     across: S,
     /// a · g of each node.
@@ -184,14 +188,14 @@ pub struct PullBlocks<S> {
 }
 
 impl<S: Scalar> PullBlocks<S> {
-    /// Nothing, to be written by [`StretchedFiber::beside`].
+    /// Zero, to be written by [`StretchedFiber::beside`].
     #[inline(always)]
     pub fn zero() -> Self {
         let none = [Vec3::zero(); MAX_NODES];
         Self { across: S::zero(), along: [S::zero(); MAX_NODES], m: none, c: none, from_m: none, from_c: none }
     }
 
-    /// The block of flesh with that of the fibers.
+    /// The block of the flesh plus that of the fibers.
     #[inline(always)]
     pub fn add_to(&self, a: usize, b: usize, block: Mat3<S>) -> Mat3<S> {
         let pull = Mat3::outer(self.from_m[a], self.m[b]) + Mat3::outer(self.from_c[a], self.c[b]);
@@ -223,7 +227,7 @@ fn positive_form<S: Scalar>([a, b, c]: [S; 3]) -> [S; 3] {
     let radius = (difference.square() + b.square()).sqrt();
     let (high, low) = (mean + radius, mean - radius);
     let is_definite = low.ge(S::zero());
-    // λ₁ v₁v₁ᵀ = λ₁/(λ₁ − λ₂) (A − λ₂ I), and nothing where λ₁ is negative, too.
+    // λ₁ v₁v₁ᵀ = λ₁/(λ₁ − λ₂) (A − λ₂ I); zero where λ₁ is negative as well.
     let share = high.max(S::zero()) / (radius + radius).max(S::splat(S::TINY));
     [
         S::select(is_definite, a, share * (a - low)),

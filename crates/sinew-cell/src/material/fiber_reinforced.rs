@@ -1,4 +1,4 @@
-//! Flesh with fibers that resist only when pulled.
+//! Flesh with fibers that resist tension only.
 
 #![allow(non_snake_case)]
 
@@ -36,9 +36,9 @@ const LINEAR_STRETCH: f64 = 1.4;
 /// \delta P_\text{fiber} = \Bigl[ \frac{T}{l} (I - n \otimes n) + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l
 /// ```
 ///
-/// Because T ≥ 0 and T′ ≥ 0 the tangent of the fibers is positive semi-definite by itself. The definite tangent is therefore the exact
-/// one wherever the sum of both is definite (tension often repairs a matrix that is not), and else the matrix projected in its
-/// principal stretches plus the fibers as they are: the separable route of SIF-031.
+/// Because T ≥ 0 and T′ ≥ 0, the tangent of the fibers is positive semi-definite. The definite tangent is therefore the
+/// exact one where the sum is definite (tension often compensates for an indefinite matrix). Elsewhere it is the matrix
+/// projected in its principal stretches plus the exact fibers: the separable route of SIF-031.
 ///
 /// [`MaterialPoint::extra`] begins with \[k, c\], [`MaterialPoint::fiber`] is a. References: \[Sifakis07, A.3\], \[Weiss96\], \[Smith18\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ pub struct FiberReinforced;
 /// (eʸ − 1)/y and (eʸ − 1 − y)/y² for y ≥ 0, by their series near zero.
 #[inline(always)]
 fn exponential_quotients<S: Scalar>(y: S) -> [S; 2] {
-    // Twelve terms: 0.5¹²/14! is below a rounding.
+    // Twelve terms: 0.5¹²/14! is below the rounding error.
     let mut second = S::zero();
     for n in (2..14).rev() {
         second = (second * y + S::one()) / S::splat(f64::from(n));
@@ -91,7 +91,7 @@ impl<S: Scalar> FiberCurve<S> {
     }
 }
 
-/// What stress and tangent share.
+/// Terms that stress and tangent share.
 struct Fibers<S> {
     /// a.
     rest: Vec3<S>,
@@ -103,7 +103,7 @@ struct Fibers<S> {
 }
 
 impl<S: Scalar> Fibers<S> {
-    /// l² − 1 = 2 a·Ha + |Ha|² with H = F − I, so that small stretches keep their digits.
+    /// l² − 1 = 2 a·Ha + |Ha|² with H = F − I, so that small stretches keep their precision.
     #[inline(always)]
     fn at(F: &Mat3<S>, point: &MaterialPoint<S>) -> Self {
         let a = point.fiber;
@@ -219,7 +219,7 @@ impl Material for FiberReinforced {
         Tangent9::select(exact.is_positive_definite(), exact, separable)
     }
 
-    /// Under pressure the separable route: the matrix, projected, plus the fibers as they are.
+    /// Under pressure, the separable route: the projected matrix plus the exact fibers.
     #[inline(always)]
     fn definite_nodal_blocks<S: Scalar>(
         &self,
@@ -235,7 +235,7 @@ impl Material for FiberReinforced {
             return PrincipalTangent::definite(&StableNeoHookean, F, point, pressure).nodal_blocks(shape, &mut sum);
         }
         let matrix = PrincipalTangent::exact(&StableNeoHookean, F, point);
-        // Where the matrix is definite, so is the sum, and both answers agree.
+        // Where the matrix is definite, so is the sum, and both results agree.
         let is_definite = matrix.hessian.is_definite();
         if S::all(is_definite) {
             return matrix.positive_part().nodal_blocks(shape, &mut sum);
@@ -271,7 +271,7 @@ impl InvariantLaw for FiberReinforced {
         let bulk = point.lambda + point.mu;
         let pressure = bulk * (J - S::one()) - point.mu;
         let curve = FiberCurve::at(length - S::one(), k, c);
-        // Slack fibers of length zero must not divide by it.
+        // Slack fibers may have length zero: no division by it.
         let inverse = length.max(S::one()).recip();
         let (half, quarter) = (S::splat(0.5), S::splat(0.25));
         let mut out = InvariantDerivatives::zero();
@@ -285,18 +285,18 @@ impl InvariantLaw for FiberReinforced {
 }
 
 impl DeclaredLaw for FiberReinforced {
-    const DOC: &'static str = "Stable neo-Hookean with fibers that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for \
-         fibers of stretch l > 1, linear beyond 1.4; needs `fibers` of the body.";
+    const DOC: &'static str = "Stable neo-Hookean with fibers that resist only tension; needs `fibers` of the body. Their tension at the stretch \
+         l > 1 is fiber_stiffness (exp(c (l − 1)) − 1)/c, linear beyond 1.4.";
 
     const KEYS: &'static [Parameter] = &[
         YOUNG.documented("Young's modulus of the matrix between the fibers [Pa]."),
         POISSON.documented("Poisson's ratio of the matrix."),
-        Parameter::stiffness("fiber_stiffness", "Modulus of the fibers when they become taut [Pa].", r#""100 kPa""#)
+        Parameter::stiffness("fiber_stiffness", "Modulus of the fibers at the onset of tension [Pa].", r#""100 kPa""#)
             .or_zero(),
         // e^(100 · 0.4) is still a finite number. The default is the passive curve of skeletal muscle [Weiss96].
         Parameter::number(
             "fiber_stiffening",
-            "Exponent c of their stiffening; 0 keeps the modulus.",
+            "Exponent c of the stiffening; 0 keeps the modulus constant.",
             Range { low: 0.0, includes_low: true, high: 100.0 },
             "6.6",
         )

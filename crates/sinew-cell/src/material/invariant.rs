@@ -1,11 +1,12 @@
-//! Laws given by their derivatives with respect to the invariants of C = FᵀF and a fiber direction a (SIF-014, SIF-031).
+//! Laws given by their derivatives with respect to the invariants of C = FᵀF and a fiber direction a (SIF-014,
+//! SIF-031).
 //!
 //! ```math
 //! I_1 = \operatorname{tr} C, \quad I_2 = \operatorname{tr} C^2, \quad I_3 = \det C, \quad I_4 = a \cdot C a, \quad I_5 = a \cdot C^2 a
 //! ```
 //!
-//! With Jₘ = ∂Iₘ/∂C the second Piola–Kirchhoff stress is S = 2 Σ ψₘ Jₘ, and P = F S. In the frame of the principal stretches,
-//! F = U Σ Vᵀ, Ŝ = Vᵀ S V, δF̂ = Uᵀ δF V and δĈ = δF̂ᵀ Σ + Σ δF̂,
+//! With Jₘ = ∂Iₘ/∂C the second Piola–Kirchhoff stress is S = 2 Σ ψₘ Jₘ, and P = F S. In the frame of the principal
+//! stretches, F = U Σ Vᵀ, Ŝ = Vᵀ S V, δF̂ = Uᵀ δF V and δĈ = δF̂ᵀ Σ + Σ δF̂,
 //!
 //! ```math
 //! \delta P = U \bigl[ \delta\hat F\, \hat S + \Sigma\, (\hat T : \delta\hat C) \bigr] V^T, \qquad
@@ -95,7 +96,7 @@ pub trait InvariantLaw: Copy + Send + Sync + 'static {
     /// Energy density ψ \[J/m³\].
     fn energy_density<S: Scalar>(&self, invariants: &Invariants<S>, point: &MaterialPoint<S>) -> S;
 
-    /// The same from F, for laws that can then keep their digits near rest.
+    /// The same from F, for laws that then keep their precision near rest.
     #[inline(always)]
     fn energy_density_at<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
         self.energy_density(&Invariants::of(F, point.fiber), point)
@@ -113,8 +114,8 @@ pub trait InvariantLaw: Copy + Send + Sync + 'static {
 
 /// The law L as a [`Material`]: P = F S, the tangent from Ŝ and T̂.
 ///
-/// For laws whose derivatives are easier to find in invariants, and as the second opinion on laws that are written otherwise. The
-/// definite tangent is the exact one where that is definite, and has Ŝ and T̂ clamped elsewhere.
+/// For laws whose derivatives are simpler in invariants, and as a reference for laws that are written otherwise. The
+/// definite tangent is the exact one where that is definite; elsewhere Ŝ and T̂ are clamped.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByInvariants<L>(pub L);
 
@@ -199,7 +200,7 @@ impl<L: InvariantLaw> ByInvariants<L> {
     }
 }
 
-/// A tangent ∂P/∂F stored by Ŝ and T̂ in the frame of the principal stretches.
+/// A tangent ∂P/∂F, stored as Ŝ and T̂ in the frame of the principal stretches.
 #[derive(Clone, Copy, Debug)]
 pub struct InvariantTangent<S = f64> {
     /// Left rotation of F = U diag(σ) Vᵀ.
@@ -214,7 +215,7 @@ pub struct InvariantTangent<S = f64> {
     pub stiffness: [[S; 6]; 6],
 }
 
-/// The shear components behind the three normal ones: plane (i, j) and its index.
+/// The shear components after the three normal ones: plane (i, j) and its index.
 const SHEARS: [(usize, usize, usize); 3] = [(0, 1, 3), (0, 2, 4), (1, 2, 5)];
 
 /// A symmetric matrix in orthonormal coordinates: shears times √2.
@@ -238,7 +239,7 @@ impl<S: Scalar> InvariantTangent<S> {
         let w = svd.v.transpose_mul_vec(fiber);
         let c = svd.sigma.component_mul(svd.sigma);
         let two = S::splat(2.0);
-        // I₃/σᵢ² without a division: flat cells have a tangent too.
+        // I₃/σᵢ² without division, so that flat cells have a tangent.
         let others = Vec3::new(c.y * c.z, c.z * c.x, c.x * c.y);
         let along = c.component_mul(w);
         let J = [

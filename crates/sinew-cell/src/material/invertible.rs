@@ -13,35 +13,35 @@ use super::principal::{
 };
 use super::tangent::Tangent9;
 
-/// How a law goes on where a principal stretch is below the threshold.
+/// How a law continues where a principal stretch is below the threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Extension {
-    /// By an energy of its own: twice differentiable, so that a line search may trust it.
+    /// By a twice differentiable energy, which a line search can use.
     #[default]
     Energy,
     /// By the stress at the threshold: the choice of \[Sifakis07\]. Not the derivative of an energy.
     Constant,
 }
 
-/// From which stretch on, and how, a law is extended to flat and inverted cells.
+/// Extension of a law to flat and inverted cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inversion {
     /// Stretch ε below which the law is extended, between 0 and 1 exclusive.
     pub threshold: f64,
-    /// How it goes on below.
+    /// How the law continues below.
     pub extension: Extension,
 }
 
 impl Default for Inversion {
-    /// 0.3: the middle of what suits flesh. Far below every stretch of tissue that is alive, and far enough from zero that the
-    /// stiffness there, which grows like 1/ε², is no more than some ten times that of rest.
+    /// 0.3: far below every stretch of living tissue, and far enough from zero that the stiffness there, which grows
+    /// like 1/ε², is about ten times that at rest.
     fn default() -> Self {
         Self { threshold: 0.3, extension: Extension::Energy }
     }
 }
 
 impl Inversion {
-    /// The two numbers that [`Invertible`] finds behind those of its law.
+    /// The two numbers that [`Invertible`] reads after those of its law.
     pub(super) fn parameters(self) -> [f64; 2] {
         [self.threshold, f64::from(u8::from(self.extension == Extension::Constant))]
     }
@@ -49,7 +49,7 @@ impl Inversion {
 
 /// The law L where all principal stretches σᵢ are at least ε, and an extension of it below.
 ///
-/// [`Extension::Energy`] puts the law behind a map h of the stretches that never reaches zero, and adds a convex term:
+/// [`Extension::Energy`] evaluates the law at mapped stretches h, which never reach zero, and adds a convex term:
 ///
 /// ```math
 /// \tilde\psi(\sigma) = \psi(h(\sigma_1), h(\sigma_2), h(\sigma_3)) + \sum_i p(\sigma_i), \qquad
@@ -57,8 +57,8 @@ impl Inversion {
 ///    t = \max\Bigl(0, \frac{\varepsilon - \sigma}{\varepsilon}\Bigr)
 /// ```
 ///
-/// with h = σ for σ ≥ ε. Because 1/(1 + t + t²) = 1 − t + O(t³), h and ψ̃ are twice differentiable at the threshold, and all
-/// that is needed are the first and second derivatives of ψ, whatever the law:
+/// with h = σ for σ ≥ ε. Because 1/(1 + t + t²) = 1 − t + O(t³), h and ψ̃ are twice differentiable at the threshold.
+/// Any law with first and second derivatives of ψ can be extended:
 ///
 /// ```math
 /// \tilde\psi_i = \psi_i h_i' + p_i', \qquad \tilde\psi_{ij} = \psi_{ij} h_i' h_j' + \delta_{ij} (\psi_i h_i'' + p_i'') , \qquad
@@ -66,16 +66,17 @@ impl Inversion {
 ///    + \frac{\psi_i + \psi_j}{2}\, h'[ij] + p'[ij]
 /// ```
 ///
-/// where f\[ij\] = (fᵢ − fⱼ)/(σᵢ − σⱼ) is written without subtraction. A logarithm of the volume, the barrier of L, grows
-/// almost linearly in t down to the mirrored threshold, so the force that opens the cell keeps its size there; beyond, p takes over as a
-/// spring of the stiffness (λ + 2μ)/ε², about that of L at the threshold. The force therefore grows at most like the depth for laws
-/// with ln J, is finite for every F, and points out of the inversion unless the other two stretches have blown up the area tenfold and more.
-/// Only where two stretches add up to zero, as in a mirrored cell, does the stress jump: U and V are not unique there.
+/// where f\[ij\] = (fᵢ − fⱼ)/(σᵢ − σⱼ) is written without subtraction. A logarithmic barrier of L grows almost linearly
+/// in t down to the mirrored threshold, so the force that restores the cell stays constant there. Beyond, p dominates
+/// as a spring of stiffness (λ + 2μ)/ε², about that of L at the threshold. For laws with ln J the force is therefore
+/// finite for every F, grows at most linearly with the depth, and restores the cell unless the other two stretches
+/// enlarge the area more than tenfold. The stress is discontinuous only where two stretches add up to zero, as in a
+/// mirrored cell: U and V are not unique there.
 ///
-/// [`Extension::Constant`] is the treatment of the document: stress and differential at max(σᵢ, ε). The force is bounded, and the
-/// differential stays as stiff as at the threshold, on purpose. It is not the derivative of the stress, and the stress that of no energy (a
-/// clamped σ₁ still feeds ψ₂, but no longer ψ₁): `energy_density` is then the work ψ(σ̂) + Σ ψᵢ(σ̂)(σᵢ − σ̂ᵢ) along the clamped
-/// axes, for reports and not for line searches.
+/// [`Extension::Constant`] follows the paper: stress and differential at max(σᵢ, ε). The force is bounded, and the
+/// differential keeps the stiffness of the threshold. The differential is not the derivative of the stress, and the
+/// stress is not that of an energy (a clamped σ₁ still affects ψ₂, but no longer ψ₁). `energy_density` is then the work
+/// ψ(σ̂) + Σ ψᵢ(σ̂)(σᵢ − σ̂ᵢ) along the clamped axes, for reports and not for line searches.
 ///
 /// [`MaterialPoint::extra`] holds the parameters of L in its first two places, then ε and 0 (energy) or 1 (constant).
 /// References: \[Irving04\], \[Teran05inv\], \[Stomakhin12\].
@@ -108,7 +109,7 @@ impl<S: Scalar> Map<S> {
         let depth = sigma.map(|s| ((epsilon - s) / epsilon).max(S::zero()));
         let t = Vec3::select(is_constant, Vec3::zero(), depth);
         let D = t.map(|t| one + t + t * t);
-        // Above the threshold the stretch itself, to the last bit.
+        // Above the threshold, exactly the stretch itself.
         let below = D.map(|D| epsilon / D);
         let pick = |s: S, low: S| S::select(s.lt(epsilon), low, s);
         let h = Vec3::new(pick(sigma.x, below.x), pick(sigma.y, below.y), pick(sigma.z, below.z));
@@ -150,9 +151,9 @@ impl<S: Scalar> Map<S> {
 
     /// h\[ij\], h′\[ij\] and p′\[ij\].
     ///
-    /// With θ the part of the way from σⱼ to σᵢ that lies above the threshold, and x ≥ y the two depths:
-    /// h\[ij\] = θ + (1 − θ)(1 + x + y)/(DₓD_y), h′\[ij\] = (1 − θ)/ε · ((1 + 2y)(1 + x + y)(Dₓ + D_y) − 2D_y²)/(DₓD_y)²,
-    /// p′\[ij\] = (1 − θ)(λ + 2μ)/(2ε²) · (2 − (2 + x + y)/((1 + x)(1 + y))²).
+    /// With θ the fraction of the interval from σⱼ to σᵢ above the threshold, and x ≥ y the two depths: h\[ij\] = θ +
+    /// (1 − θ)(1 + x + y)/(DₓD_y), h′\[ij\] = (1 − θ)/ε · ((1 + 2y)(1 + x + y)(Dₓ + D_y) − 2D_y²)/(DₓD_y)², p′\[ij\] =
+    /// (1 − θ)(λ + 2μ)/(2ε²) · (2 − (2 + x + y)/((1 + x)(1 + y))²).
     #[inline(always)]
     fn differences(&self, i: usize, j: usize) -> [S; 3] {
         let (one, zero, two) = (S::one(), S::zero(), S::splat(2.0));
@@ -192,7 +193,7 @@ impl<L: IsotropicLaw> IsotropicLaw for Invertible<L> {
     fn principal_hessian<S: Scalar>(&self, s: Vec3<S>, point: &MaterialPoint<S>) -> PrincipalHessian<S> {
         let map = Map::new(s, point);
         let plain = self.0.principal_hessian(map.h, point);
-        // The plain law above the threshold, and for the constant extension at the clamped stretches.
+        // The plain law above the threshold; for the constant extension, at the clamped stretches.
         let is_plain = map.is_constant | s.min_component().ge(map.epsilon);
         if S::all(is_plain) {
             return plain;
@@ -228,11 +229,11 @@ impl<L: IsotropicLaw> IsotropicLaw for Invertible<L> {
     }
 }
 
-/// Where all stretches are surely above the threshold, without finding them: σ₁σ₂ ≤ |F|²/2, so σ₃ ≥ 2J/|F|².
+/// Where all stretches are certainly above the threshold, without computing them: σ₁σ₂ ≤ |F|²/2, so σ₃ ≥ 2J/|F|².
 #[inline(always)]
 fn is_surely_regular<S: Scalar>(F: &Mat3<S>, point: &MaterialPoint<S>) -> S::Mask {
     let [_, _, epsilon, _] = point.extra;
-    // A little more than ε, for the rounding of both sides.
+    // Slightly more than ε, for the rounding errors of both sides.
     F.determinant().gt(epsilon * S::splat(0.5 * (1.0 + 1e-12)) * F.norm_squared())
 }
 
@@ -254,9 +255,9 @@ impl<L: IsotropicLaw> Invertible<L> {
     }
 }
 
-/// What [`Invertible::extended`] finds.
+/// Result of [`Invertible::extended`].
 struct Extended<S: Scalar> {
-    /// Where the plain law holds after all.
+    /// Where the plain law holds.
     is_regular: S::Mask,
     energy: S,
     stress: Mat3<S>,
@@ -350,7 +351,7 @@ impl<L: IsotropicLaw + DeclaredLaw> DeclaredLaw for Invertible<L> {
         L::check(values)
     }
 
-    /// Those of the law without extension, which [`closed_form`](super::closed_form) adds.
+    /// Stresses without the extension, which [`closed_form`](super::closed_form) adds.
     fn principal_stresses<S: Scalar>(values: Values, fiber: Vec3, stretches: [S; 3]) -> [S; 3] {
         L::principal_stresses(values, fiber, stretches)
     }

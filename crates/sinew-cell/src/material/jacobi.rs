@@ -1,12 +1,12 @@
 //! Eigenvalues of small symmetric matrices by cyclic Jacobi rotations, without branches, in any scalar.
 //!
-//! Each rotation annihilates one off-diagonal pair; the off-diagonal norm falls quadratically once it is small. A pair already
-//! below rounding is rotated by exactly nothing, so a lane that has converged keeps its bits while others go on, and lanes
-//! equal plain numbers bit for bit.
+//! Each rotation annihilates one off-diagonal pair; the off-diagonal norm converges quadratically. A pair below the
+//! rounding error is not rotated at all, so a converged lane keeps its bits while others continue, and lanes equal
+//! plain numbers bit for bit.
 
 use sinew_math::{Scalar, Work};
 
-/// Sweeps after which the iteration stops in any case. 3×3 matrices need 4 to 5, 9×9 matrices 6 to 8, in f64.
+/// Maximum number of sweeps. 3×3 matrices need 4 to 5, 9×9 matrices 6 to 8, in f64.
 const MAX_SWEEPS: usize = 14;
 
 /// Eigenvalues and eigenvectors of a symmetric matrix: A = Σₙ values\[n\] vₙ vₙᵀ with vₙ the n-th column of `vectors`.
@@ -25,7 +25,7 @@ impl<S: Scalar, const N: usize> SymmetricEigen<S, N> {
         for (i, row) in vectors.iter_mut().enumerate() {
             row[i] = S::one();
         }
-        // Off-diagonal entries below one rounding of the largest row are zero for our purpose.
+        // Off-diagonal entries below the rounding error of the largest row count as zero.
         let mut square = S::zero();
         for row in &a {
             for &entry in row {
@@ -71,7 +71,8 @@ impl<S: Scalar, const N: usize> SymmetricEigen<S, N> {
     }
 }
 
-/// The positive semi-definite part of a symmetric matrix, as a function of its own: few cells need it, and many laws have it.
+/// The positive semi-definite part of a symmetric matrix. A separate function: many laws
+/// contain it, but few cells need it.
 #[inline(always)]
 pub(super) fn positive_part_of<S: Scalar, const N: usize>(a: &[[S; N]; N]) -> [[S; N]; N] {
     S::apart(PositivePart(a))
@@ -98,7 +99,7 @@ fn rotate<S: Scalar, const N: usize>(
 ) {
     let off = a[p][q];
     let active = off.abs().gt(negligible);
-    // A dummy divisor where nothing is to be rotated; the tangent is then replaced by zero.
+    // A dummy divisor where there is no rotation; the tangent is then replaced by zero.
     let cotangent = (a[q][q] - a[p][p]) / (S::select(active, off, S::one()) * S::splat(2.0));
     let root = S::one() / (cotangent.abs() + (S::one() + cotangent * cotangent).sqrt());
     let tangent = S::select(cotangent.lt(S::zero()), -root, root);

@@ -1,4 +1,4 @@
-//! What a constitutive law is: ψ(F), P = ∂ψ/∂F and δP = (∂P/∂F) : δF at one point.
+//! Constitutive laws: ψ(F), P = ∂ψ/∂F and δP = (∂P/∂F) : δF at one point.
 
 #![allow(non_snake_case)]
 
@@ -9,7 +9,7 @@ use super::strain::cofactor_differential;
 use super::tangent::{Tangent, Tangent9, unit_direction};
 use super::volume::{VolumeTerm, WithPressure, pointwise_lambda};
 
-/// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
+/// Parameters of a law at one point. They may differ from cell to cell.
 ///
 /// `mu` and `lambda` are always the Lamé parameters of the small-strain limit \[Pa\], whatever the law, so that code that only
 /// needs a stiffness (time-step estimates, contact, scaling) can read them. What the rest holds is said by each law; tables of
@@ -43,7 +43,7 @@ impl<S> MaterialPoint<S> {
         [self.mu, self.lambda, a, b, c, d, x, y, z]
     }
 
-    /// Applies `f` to each parameter: to widen a point to lanes or to a derivative-carrying number.
+    /// Applies `f` to each parameter, for example to convert it to lanes or complex-step numbers.
     #[inline(always)]
     pub fn map<T>(self, f: impl FnMut(S) -> T) -> MaterialPoint<T> {
         MaterialPoint::from_array(self.into_array().map(f))
@@ -74,19 +74,21 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// Whether ψ(QF) = ψ(F) for rotations Q. False only for the small-strain law.
     const OBJECTIVE: bool = true;
 
-    /// Whether ψ = +∞ for det F ≤ 0, so that a line search must stay among positive volumes. There, stress and tangent are
-    /// finite numbers without meaning.
+    /// Whether ψ = +∞ for det F ≤ 0, so that a line search must keep volumes positive. Stress and tangent are then
+    /// finite but meaningless.
     const BARRIER: bool = false;
 
-    /// Whether ψ(FQ) = ψ(F) for rotations Q: no direction of the rest state is special.
+    /// Whether ψ(FQ) = ψ(F) for rotations Q.
     const ISOTROPIC: bool = true;
 
-    /// Whether cells of this law may have fibers that pull ([`StretchedFiber`](super::StretchedFiber)). Every such law is a little more to compile.
+    /// Whether cells of this law may have contractile fibers ([`StretchedFiber`](super::StretchedFiber)). Each such law
+    /// takes longer to compile.
     const TAKES_FIBERS: bool = false;
 
     /// How many numbers of [`MaterialPoint::into_array`] the law reads, from the first.
     const PARAMETERS: usize = 2;
-    /// How ψ depends on the volume: which term may be evaluated with the mean over a cell ([`VolumeForm`](super::VolumeForm)).
+    /// How ψ depends on the volume: the term that may be evaluated with the mean over a cell
+    /// ([`VolumeForm`](super::VolumeForm)).
     const VOLUME_TERM: VolumeTerm = VolumeTerm::Inseparable;
 
     /// Energy density ψ(F) per rest volume \[J/m³\]; zero at rest.
@@ -99,7 +101,7 @@ pub trait Material: Copy + Send + Sync + 'static {
         complex_step::gradient(|F| self.energy_density(F, &constant), F)
     }
 
-    /// ψ and P, for laws where they share work; the same bits as one by one.
+    /// ψ and P, for laws where they share work; the same bits as from separate calls.
     #[inline(always)]
     fn energy_and_stress<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> (S, Mat3<S>) {
         (self.energy_density(F, point), self.stress(F, point))
@@ -115,8 +117,8 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// Calls `sink.add(a, b, K)` once for every b ≤ a with the exact blocks of the element matrix,
     /// K\[i\]\[k\] = w Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\]; the block (b, a) is the transpose.
     ///
-    /// `shape` has the rest-space gradients g of the shape functions and the weight w. The default contracts the 9×9 tangent; closed forms
-    /// build each block from a few outer products.
+    /// `shape` has the rest-space gradients g of the shape functions and the weight w. The default contracts the 9×9
+    /// tangent; closed forms build each block from a few outer products.
     #[inline(always)]
     fn nodal_blocks<S: Scalar>(
         &self,
@@ -128,8 +130,8 @@ pub trait Material: Copy + Send + Sync + 'static {
         Tangent9::exact(self, F, point).nodal_blocks(shape, sink);
     }
 
-    /// The positive semi-definite part of ∂P/∂F: negative eigenvalues become zero. Default: numerical eigendecomposition of
-    /// the 9×9 matrix; isotropic laws use their principal stretches.
+    /// The positive semi-definite part of ∂P/∂F: negative eigenvalues become zero. Default: numerical
+    /// eigendecomposition of the 9×9 matrix; isotropic laws use their principal stretches.
     #[inline(always)]
     fn definite_tangent<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Tangent9<S> {
         Tangent9::exact(self, F, point).positive_part()
@@ -158,15 +160,15 @@ pub trait Material: Copy + Send + Sync + 'static {
         tangent.positive_part().nodal_blocks(shape, sink);
     }
 
-    /// Parameters of ψ₀ = ψ − λ U(θ) for the term that [`VOLUME_TERM`](Material::VOLUME_TERM) names; a negative λ, which constrains
-    /// nothing, stays in ψ₀.
+    /// Parameters of ψ₀ = ψ − λ U(θ), without the term [`VOLUME_TERM`](Material::VOLUME_TERM). A negative λ is no
+    /// constraint and stays in ψ₀.
     #[inline(always)]
     fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
         MaterialPoint { lambda: pointwise_lambda(point), ..*point }
     }
 
-    /// Like [`nodal_blocks`](Material::nodal_blocks), of the energy ψ + pJ with a given number p, where there is one: what a volume term leaves at
-    /// one point when its argument is the mean over a cell, and what fibers press.
+    /// Like [`nodal_blocks`](Material::nodal_blocks), of the energy ψ + pJ with a given number p, if any: the pressure
+    /// of a volume term with the mean over a cell, and of fibers.
     #[inline(always)]
     fn blocks_under_pressure<S: Scalar>(
         &self,

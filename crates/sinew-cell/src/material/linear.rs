@@ -18,8 +18,8 @@ use super::volume::VolumeTerm;
 ///    P = 2\mu\varepsilon + \lambda \operatorname{tr}(\varepsilon) I
 /// ```
 ///
-/// The tangent is constant and positive semi-definite, so one linear solve finds the equilibrium. Not objective: a rotation
-/// by θ shows up as a compression by 1 − cos θ. For comparisons with linear theory, not for flesh. LUO-01.
+/// The tangent is constant and positive semi-definite, so one linear solve finds the equilibrium. Not objective: a
+/// rotation by θ acts like a compression by 1 − cos θ. For comparisons with linear theory, not for flesh. LUO-01.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Linear;
 
@@ -77,7 +77,7 @@ impl Material for Linear {
         Tangent9::exact(self, F, point)
     }
 
-    /// Its volume measure tr(F − I) has no second derivative.
+    /// The second derivative of the volume measure tr(F − I) is zero.
     #[inline(always)]
     fn definite_nodal_blocks<S: Scalar>(
         &self,

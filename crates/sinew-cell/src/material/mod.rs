@@ -1,27 +1,27 @@
-//! Constitutive laws: what flesh answers to a deformation gradient F.
+//! Constitutive laws: stress as a function of the deformation gradient F.
 //!
 //! | law | ψ(F) | use |
 //! |---|---|---|
 //! | [`Linear`] | Hooke in the small strain | comparison with linear theory; not objective |
-//! | [`Corotated`] | distance from a rotation | robust general purpose, survives inversion |
+//! | [`Corotated`] | distance from a rotation | robust general purpose, finite under inversion |
 //! | [`StVenantKirchhoff`] | Hooke in the Green strain | large rotations, moderate strains |
 //! | [`NeoHookean`] | I₁ and ln J | rubber and flesh; barrier at J = 0 |
 //! | [`StableNeoHookean`] | I₁ and J | flesh that may invert and recover |
 //! | [`MooneyRivlin`] | isochoric I₁, I₂ and ln J | nearly incompressible tissue; barrier at J = 0 |
-//! | [`Invertible`] | one of the others, extended below a stretch | barrier laws in cells that may invert |
-//! | [`FiberReinforced`] | [`StableNeoHookean`] and the stretch of fibers | tissue that is stiffer along one direction |
-//! | [`TransverselyIsotropic`] | shears along and across fibers, ln J | muscle whose fibers slide along each other; barrier at J = 0 |
-//! | [`ByInvariants`] | any function of I₁ … I₅ | laws written by their derivatives; Rust only |
+//! | [`Invertible`] | an isotropic law, extended below a stretch | cells that may invert |
+//! | [`FiberReinforced`] | [`StableNeoHookean`] and the stretch of fibers | tissue stiffer along one direction |
+//! | [`TransverselyIsotropic`] | shears along and across fibers, ln J | muscle; barrier at J = 0 |
+//! | [`ByInvariants`] | any function of I₁ … I₅ | laws given by their derivatives; Rust only |
 //!
-//! Muscle is one of these with fibers that pull ([`StretchedFiber`]).
+//! Muscle is one of these with contractile fibers ([`StretchedFiber`]).
 //!
-//! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and may
-//! vary from cell to cell. Its [`DeclaredLaw`] says which parameters it has and what they mean. A [`MaterialSpec`] is a law
-//! with values, and loops over cells dispatch once per block by [`Law::visit`]. Every law of [`Law::ALL`] runs through the
-//! tests of `battery.rs`.
+//! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and
+//! may vary from cell to cell. Its [`DeclaredLaw`] says which parameters it has and what they mean. A [`MaterialSpec`]
+//! is a law with values, and loops over cells dispatch once per block by [`Law::visit`]. Every law of [`Law::ALL`] runs
+//! through the tests of `battery.rs`.
 //!
-//! To add a law: write ψ and the declaration in a new file, and add it to the list at the end of this file; then replace the
-//! complex step defaults by closed forms where speed matters.
+//! To add a law: write ψ and the declaration in a new file, and add it to the list at the end of this file; then
+//! replace the complex step defaults by closed forms where speed matters.
 
 mod blocks;
 mod corotated;

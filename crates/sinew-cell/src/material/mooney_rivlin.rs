@@ -39,7 +39,7 @@ use super::volume::{VolumeTerm, pointwise_lambda};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MooneyRivlin;
 
-/// What stress and tangent share at one point.
+/// Terms that stress and tangent share at one point.
 struct State<S> {
     w1: S,
     w2: S,
@@ -80,7 +80,8 @@ impl<S: Scalar> State<S> {
         self.w1 + self.w2 * self.trace
     }
 
-    /// Entries (h11, h13, h23, h33), times `weight`, of the symmetric matrix that couples F, FC and F⁻ᵀ in the tangent (SIF-016).
+    /// Entries (h11, h13, h23, h33), times `weight`, of the symmetric matrix that couples F, FC and F⁻ᵀ in the tangent
+    /// (SIF-016).
     #[inline(always)]
     fn coupling(&self, weight: S) -> [S; 4] {
         let two = S::splat(2.0);
@@ -103,7 +104,7 @@ impl Material for MooneyRivlin {
     const VOLUME_TERM: VolumeTerm = VolumeTerm::Logarithmic;
 
     /// With c = J^(1/3) and e₁, e₂ the invariants of the Green strain: I₁ − 3 = 2e₁, I₂ − 3 = 4e₁ + 4e₂ and
-    /// c² − 1 = (J − 1)(c + 1)/(c² + c + 1), so that nothing of order one is subtracted near rest.
+    /// c² − 1 = (J − 1)(c + 1)/(c² + c + 1), so that no numbers of order one cancel near rest.
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
         let [c01, kappa, ..] = point.extra;
@@ -172,7 +173,7 @@ impl Material for MooneyRivlin {
         self.blocks(F, point, pressure, shape, sink);
     }
 
-    /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear, so that no motion of the points of a cell is free.
+    /// κ = λ + 2μ/3: without λ, the law resists volume changes as much as shear, so that the cell has no free modes.
     #[inline(always)]
     fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
         let [c01, kappa, a, b] = point.extra;
@@ -242,15 +243,15 @@ impl IsotropicLaw for MooneyRivlin {
         s * state.w() - cubes * state.w2 + r * state.q
     }
 
-    /// α and β of SIF-016 give (ψᵢ − ψⱼ)/(σᵢ − σⱼ) = w − w₂ (σᵢ² + σᵢσⱼ + σⱼ²) − q/(σᵢσⱼ), and the twist with the sign of σⱼ
-    /// reversed.
+    /// α and β of SIF-016 give (ψᵢ − ψⱼ)/(σᵢ − σⱼ) = w − w₂ (σᵢ² + σᵢσⱼ + σⱼ²) − q/(σᵢσⱼ), and the twist with the sign
+    /// of σⱼ reversed.
     #[inline(always)]
     fn principal_hessian<S: Scalar>(&self, s: Vec3<S>, point: &MaterialPoint<S>) -> PrincipalHessian<S> {
         let (state, r) = Self::principal_state(s, point);
         let (w, w2, q) = (state.w(), state.w2, state.q);
         let [h11, h13, h23, h33] = state.coupling(S::one());
         let cubes = s.component_mul(s).component_mul(s);
-        // ψᵢⱼ = (σᵢ, σᵢ³, 1/σᵢ) H (σⱼ, σⱼ³, 1/σⱼ)ᵀ, by the vectors that H makes of each.
+        // ψᵢⱼ = (σᵢ, σᵢ³, 1/σᵢ) H (σⱼ, σⱼ³, 1/σⱼ)ᵀ.
         let (of_s, of_cubes, of_r) = (s * h11 + r * h13, r * h23, s * h13 + cubes * h23 + r * h33);
         let coupling = Mat3::outer(s, of_s) + Mat3::outer(cubes, of_cubes) + Mat3::outer(r, of_r);
 

@@ -26,7 +26,7 @@ use super::volume::VolumeTerm;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NeoHookean;
 
-/// F⁻ᵀ and ln J; finite also where the volume is not positive.
+/// F⁻ᵀ and ln J; finite even where the volume is not positive.
 #[inline(always)]
 fn inverse_transpose<S: Scalar>(F: &Mat3<S>) -> (Mat3<S>, S) {
     let volume = Volume::of(F).or_rest();
@@ -92,7 +92,7 @@ impl Material for NeoHookean {
     definite_by_principal_stretches!();
 }
 
-/// Product of the stretches, with the rest volume in place of volumes that are not positive, and 1/σᵢ alike.
+/// Product of the stretches, and 1/σᵢ; both are those of rest where the volume is not positive.
 #[inline(always)]
 pub(super) fn inverse_stretches<S: Scalar>(s: Vec3<S>) -> (S, Vec3<S>) {
     let J = s.x * s.y * s.z;
@@ -125,7 +125,7 @@ impl IsotropicLaw for NeoHookean {
 }
 
 impl DeclaredLaw for NeoHookean {
-    const DOC: &'static str = "Neo-Hookean with ln J: large strains; no inversion unless `inversion` is given.";
+    const DOC: &'static str = "Neo-Hookean with ln J: large strains; cells cannot invert unless `inversion` is given.";
 
     fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
         let (mu, lambda) = lame_of::<S>(values);

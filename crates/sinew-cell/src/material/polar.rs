@@ -1,8 +1,8 @@
 //! The rotation of the polar decomposition F = R S, and its derivative.
 //!
-//! R maximizes tr(RᵀF) over rotations, so it stays a rotation for flat and inverted F (MCA-42). With G = RᵀF and
-//! D = tr(G) I − G, a rotation of R by the small vector w changes the skew part of G by −\[D w\]×. This gives a Newton step that
-//! polishes R, and the derivative δR = R \[D⁻¹ axl(RᵀδF)\]×.
+//! R maximizes tr(RᵀF) over rotations, so it stays a rotation for flat and inverted F (MCA-42). With G = RᵀF and D =
+//! tr(G) I − G, a rotation of R by the small vector w changes the skew part of G by −\[D w\]×. This gives a Newton step
+//! that refines R, and the derivative δR = R \[D⁻¹ axl(RᵀδF)\]×.
 
 #![allow(non_snake_case)]
 
@@ -20,10 +20,10 @@ pub(super) struct Polar<S> {
     pub spin_compliance: Mat3<S>,
 }
 
-/// Determinant of D relative to |D|³ below which R is taken as it is: the polish would amplify rounding errors.
+/// Determinant of D relative to |D|³ below which R is not refined: the step would amplify rounding errors.
 const NEARLY_SINGULAR: f64 = 1e-10;
 
-/// Relative floor of det D in its inverse: keeps derivatives finite where they do not exist.
+/// Relative floor of det D in the inverse: keeps derivatives finite where they do not exist.
 const SINGULAR: f64 = 1e-15;
 
 impl<S: Scalar> Polar<S> {
@@ -41,8 +41,8 @@ impl<S: Scalar> Polar<S> {
     /// The nearest rotation to the value of F, then one Newton step on F itself.
     ///
     /// The step makes R exact to rounding and, in complex step arithmetic, gives it its derivative: U and V are not
-    /// differentiable at equal singular values, but R is, and a Newton step from the plain value is exact in first order
-    /// (and, since ψ is stationary in R, in second order for the energy).
+    /// differentiable at equal singular values, but R is, and a Newton step from the plain value is exact in first
+    /// order (and, since ψ is stationary in R, in second order for the energy).
     #[inline(always)]
     pub fn rotation_of(F: &Mat3<S>) -> Mat3<S> {
         let rotation = nearest_rotation(&value_of(F));
@@ -64,26 +64,27 @@ impl<S: Scalar> Polar<S> {
 
 /// R from the invariants where that is accurate, else R = U Vᵀ.
 ///
-/// Most cells take the first path, which is several times faster than singular values. The choice is made lane by lane, so
-/// lanes keep the bits of plain numbers.
+/// Most cells take the first path, which is several times faster than singular values. The choice is made lane by lane,
+/// so lanes keep the bits of plain numbers.
 #[inline(always)]
 fn nearest_rotation<S: Scalar>(F: &Mat3<S>) -> Mat3<S> {
     let (rotation, accurate) = rotation_from_invariants(F);
     if S::all(accurate) { rotation } else { Mat3::select(accurate, rotation, svd3_apart(F).rotation()) }
 }
 
-/// Newton steps for tr S; 3 are enough for stretches between 0.5 and 2.
+/// Number of Newton steps for tr S; 3 suffice for stretches between 0.5 and 2.
 const TRACE_STEPS: usize = 5;
 
-/// R as the derivative of t = tr S, the largest root of t⁴ − 2I₁t² − 8Jt + I₁² − 4I₂ = 0, where I₁ = |F|², I₂ = |cof F|²:
+/// R as the derivative of t = tr S, the largest root of t⁴ − 2I₁t² − 8Jt + I₁² − 4I₂ = 0, where I₁ = |F|², I₂ = |cof
+/// F|²:
 ///
 /// ```math
 /// R = \frac{(I_1 + s) F - F F^T F + t \operatorname{cof} F}{t s - J}, \qquad s = \tfrac12 (t^2 - I_1)
 /// ```
 ///
-/// The denominator is (σ₁ + σ₂)(σ₂ + σ₃)(σ₃ + σ₁). The mask tells where it is safely above zero and Newton's method, which
-/// comes down monotonically from √(3I₁) ≥ t, has converged; elsewhere the rotation means nothing. One Newton–Schulz step
-/// restores orthogonality.
+/// The denominator is (σ₁ + σ₂)(σ₂ + σ₃)(σ₃ + σ₁). The mask is true where it is well above zero and Newton's method,
+/// which decreases monotonically from √(3I₁) ≥ t, has converged; elsewhere the rotation is meaningless. One
+/// Newton–Schulz step restores orthogonality.
 #[inline(always)]
 fn rotation_from_invariants<S: Scalar>(F: &Mat3<S>) -> (Mat3<S>, S::Mask) {
     let cofactor = F.cofactor();
@@ -117,7 +118,8 @@ fn rotation_from_invariants<S: Scalar>(F: &Mat3<S>) -> (Mat3<S>, S::Mask) {
 /// F without the derivatives that complex step numbers carry; F itself for all others.
 #[inline(always)]
 fn value_of<S: Scalar>(F: &Mat3<S>) -> Mat3<S> {
-    // Only numbers with an imaginary unit have a square root of −1. The compiler knows, so plain numbers and lanes skip this.
+    // Only numbers with an imaginary unit have a square root of −1. The compiler removes this for plain numbers and
+    // lanes.
     if S::any(S::splat(-1.0).sqrt().ge(S::zero())) {
         let mut out = Mat3::zero();
         for i in 0..3 {

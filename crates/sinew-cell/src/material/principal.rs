@@ -1,6 +1,6 @@
-//! Tangents of isotropic laws in principal stretches: F = U diag(σ) Vᵀ diagonalizes everything at once.
+//! Tangents of isotropic laws in principal stretches, F = U diag(σ) Vᵀ.
 //!
-//! In the frame Uᵀ · V the 9×9 matrix ∂P/∂F falls apart into one 3×3 block, the Hessian of ψ(σ) (scaling of the axes), and
+//! In the frame Uᵀ · V the 9×9 matrix ∂P/∂F splits into one 3×3 block, the Hessian of ψ(σ) (scaling of the axes), and
 //! three 2×2 blocks \[\[α, β\], \[β, α\]\] acting on (δFᵢⱼ, δFⱼᵢ) (SIF-029), whose eigenvalues are
 //!
 //! ```math
@@ -41,7 +41,7 @@ impl<S: Scalar> PrincipalHessian<S> {
         Self { scaling: positive_part(&self.scaling), flip: self.flip.max(zero), twist: self.twist.max(zero) }
     }
 
-    /// Where no eigenvalue is negative and none of the scalings zero: nothing to clamp.
+    /// Where no eigenvalue is negative and the scaling block is definite: nothing to clamp.
     #[inline(always)]
     pub fn is_definite(&self) -> S::Mask {
         let zero = S::zero();
@@ -58,7 +58,7 @@ pub trait IsotropicLaw: Material {
     fn principal_hessian<S: Scalar>(&self, stretches: Vec3<S>, point: &MaterialPoint<S>) -> PrincipalHessian<S>;
 }
 
-/// A tangent ∂P/∂F stored by its principal frame: 33 numbers instead of 81.
+/// A tangent ∂P/∂F stored in its principal frame: 33 numbers instead of 81.
 #[derive(Clone, Copy, Debug)]
 pub struct PrincipalTangent<S = f64> {
     /// Left rotation of F = U diag(σ) Vᵀ.
@@ -83,8 +83,8 @@ impl<S: Scalar> PrincipalTangent<S> {
         (Self { u: svd.u, v: svd.v, hessian: law.principal_hessian(svd.sigma, point) }, svd.sigma)
     }
 
-    /// The tangent of ψ, or of ψ + pJ with a given number p, with negative eigenvalues set to zero. J = σ₁σ₂σ₃ adds p σₖ to ψᵢⱼ and to the twist of the
-    /// plane (i, j), and takes it from its flip.
+    /// The tangent of ψ, or of ψ + pJ with a given number p, with negative eigenvalues set to zero. J = σ₁σ₂σ₃ adds p
+    /// σₖ to ψᵢⱼ and to the twist of the plane (i, j), and subtracts it from its flip.
     #[inline(always)]
     pub fn definite<L: IsotropicLaw>(law: &L, F: &Mat3<S>, point: &MaterialPoint<S>, pressure: Option<S>) -> Self {
         let mut exact = Self::exact_with_stretches(law, F, point);
@@ -161,8 +161,8 @@ impl<S: Scalar> PrincipalTangent<S> {
     }
 }
 
-/// The positive semi-definite part of a symmetric matrix. Mostly the matrix is definite already, as its leading minors tell,
-/// and the eigenproblem is skipped; the choice is made lane by lane, so lanes keep the bits of plain numbers.
+/// The positive semi-definite part of a symmetric matrix. Mostly the leading minors show that the matrix is definite,
+/// and the eigenproblem is skipped. The choice is made lane by lane, so lanes keep the bits of plain numbers.
 #[inline(always)]
 fn positive_part<S: Scalar>(A: &Mat3<S>) -> Mat3<S> {
     let definite = is_positive(A);

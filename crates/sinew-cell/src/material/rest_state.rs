@@ -1,7 +1,7 @@
-//! Whether a law rests in its rest shape: ψ(I) = 0, P(I) = 0, and stiff against every strain.
+//! Checks that a law is at rest in its rest shape: ψ(I) = 0, P(I) = 0, and stiff against every strain.
 //!
-//! A law that pushes at rest deforms a body that nothing touches, and one without stiffness gives way without end. Neither can be
-//! told from a mistake of the scene once a simulation runs, so models check it while they are built.
+//! A law with stress at rest deforms an unloaded body, and a law without stiffness collapses. In a running simulation
+//! both look like mistakes of the scene, so models check their laws when they are built.
 
 #![allow(non_snake_case)]
 
@@ -14,16 +14,16 @@ use super::law::{Material, MaterialPoint};
 use super::spec::{Law, MaterialVisitor};
 use super::tangent::Tangent9;
 
-/// What is wrong with a rest state.
+/// A problem of a rest state.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum RestDefect {
-    /// ψ(I) is not zero, or no number.
+    /// ψ(I) is not zero, or not a number.
     #[error("its energy there is {energy} J/m³ instead of 0; subtract this constant from the energy")]
     Energy {
         /// ψ(I) \[J/m³\].
         energy: f64,
     },
-    /// P(I) is not zero, or no number.
+    /// P(I) is not zero, or not a number.
     #[error(
         "its stress there is up to {stress} Pa instead of 0; subtract the part of the energy that is linear in the strain, \
          or make the rest shape the one without stress"
@@ -32,7 +32,7 @@ pub enum RestDefect {
         /// Largest entry of P(I) in magnitude \[Pa\].
         stress: f64,
     },
-    /// A strain that meets no resistance, or a negative one.
+    /// A strain with zero or negative stiffness.
     #[error(
         "a strain meets the stiffness {stiffness} Pa instead of a positive one; check the signs of the parameters, \
          above all that the bulk and shear moduli are positive"
@@ -43,13 +43,13 @@ pub enum RestDefect {
     },
 }
 
-/// Share of the modulus λ + 2μ up to which energy and stress count as zero: rounding, not physics.
+/// Fraction of the modulus λ + 2μ below which energy and stress count as zero, because of rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Checks that the law rests in its rest shape with these parameters: ψ(I) = 0, P(I) = 0 and δε : ∂P/∂F : δε > 0 for every
-/// symmetric δε.
+/// Checks that the law is at rest in its rest shape with these parameters: ψ(I) = 0, P(I) = 0 and δε : ∂P/∂F : δε > 0
+/// for every symmetric δε.
 ///
-/// `ModelBuilder::build` calls it for every law of a model; call it in the tests of a law of your own.
+/// `ModelBuilder::build` calls it for every law of a model; call it in the tests of your own laws.
 pub fn check_rest_state<M: Material>(law: &M, point: &MaterialPoint) -> Result<(), MaterialError> {
     let fails = |defect| Err(MaterialError::Rest { law: M::NAME, defect });
     let scale = (point.lambda + 2.0 * point.mu).abs();

@@ -50,8 +50,8 @@ impl ElasticModuli {
     }
 }
 
-/// A computation with a law whose type is known only at run time; generic inside, so that loops are compiled for each law
-/// and dispatched once.
+/// A computation with a law whose type is known only at run time; generic inside, so that loops are compiled for each
+/// law and dispatched once.
 pub trait MaterialVisitor {
     /// Result of the computation.
     type Output;
@@ -240,8 +240,8 @@ pub struct MaterialSpec {
 }
 
 impl MaterialSpec {
-    /// A material of a law with these values in the order of [`Law::keys`]. Fibers run along x; a law that is extended to
-    /// inverted cells has the default [`Inversion`].
+    /// A material of a law with these values in the order of [`Law::keys`]. Fibers run along x; a law that is extended
+    /// to inverted cells has the default [`Inversion`].
     pub fn new(law: Law, values: Values) -> Self {
         let inversion = law.is_extended().then(Inversion::default);
         Self { law, values, fiber: Vec3::unit(0), inversion }

@@ -19,8 +19,9 @@ use super::tangent::Tangent9;
 /// \psi = \mu\, E : E + \tfrac{\lambda}{2} \operatorname{tr}^2 E, \qquad P = F S, \quad S = 2\mu E + \lambda \operatorname{tr}(E) I
 /// ```
 ///
-/// A polynomial in F: fast, smooth, finite everywhere. It softens in compression (a bar under uniaxial strain gives way
-/// below the stretch √(1/3)) and does not resist inversion, so it suits large rotations with moderate strains. LUO-01.
+/// A polynomial in F: fast, smooth, finite everywhere. It softens in compression (a bar under uniaxial strain becomes
+/// unstable below the stretch √(1/3)) and does not resist inversion, so it suits large rotations with moderate strains.
+/// LUO-01.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StVenantKirchhoff;
 
@@ -107,7 +108,7 @@ impl IsotropicLaw for StVenantKirchhoff {
 
 impl DeclaredLaw for StVenantKirchhoff {
     const DOC: &'static str =
-        "St. Venant–Kirchhoff: large rotations, weak in compression; collapses unless `inversion` is given.";
+        "St. Venant–Kirchhoff: large rotations, but weak in compression; `inversion` lets collapsed cells recover.";
 
     fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
         let (mu, lambda) = lame_of::<S>(values);

@@ -1,4 +1,4 @@
-//! Stable neo-Hookean law: finite for any F, with the rest state where it belongs.
+//! Stable neo-Hookean law: finite for any F, and at rest for F = I.
 
 #![allow(non_snake_case)]
 
@@ -120,7 +120,7 @@ impl IsotropicLaw for StableNeoHookean {
 impl DeclaredLaw for StableNeoHookean {
     const DOC: &'static str = "Stable neo-Hookean: large strains, finite under inversion.";
 
-    /// With α of [Smith18], the volume at which the volume term alone would rest.
+    /// With α of [Smith18], the volume ratio at which the volume term alone has its minimum.
     fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
         let (mu, lambda) = lame_of::<S>(values);
         let alpha = S::one() + mu / (lambda + mu);

@@ -1,7 +1,7 @@
-//! Strain measures that keep their digits near the rest state.
+//! Strain measures that keep their precision near the rest state.
 //!
-//! At small strains ψ is of order ε², but I₁ − 3 and J − 1, formed by subtraction, carry an error of one unit in the last
-//! place of 3. Formed from H = F − I instead, they are as exact as H itself, and so is the energy that a line search compares.
+//! At small strains ψ is of order ε², but I₁ − 3 and J − 1, computed by subtraction, have the rounding error of 3.
+//! Computed from H = F − I, they are as accurate as H itself, and so is the energy that a line search compares.
 
 #![allow(non_snake_case)]
 
@@ -58,7 +58,7 @@ impl<S: Scalar> Volume<S> {
         Self { J: S::select(near, S::one() + change, J), change: S::select(near, change, J - S::one()) }
     }
 
-    /// ln J for positive J. The second term returns what was rounded away when 1 was added to the change.
+    /// ln J for positive J. The second term corrects the rounding of 1 plus the change.
     #[inline(always)]
     pub fn ln(&self) -> S {
         self.J.ln() + (self.change - (self.J - S::one())) / self.J
@@ -70,8 +70,8 @@ impl<S: Scalar> Volume<S> {
         self.J.gt(S::zero())
     }
 
-    /// The same volume where it is positive, and the rest volume elsewhere: keeps logarithms and quotients finite where a
-    /// barrier law has no stress to give.
+    /// The same volume where it is positive, and the rest volume elsewhere: keeps logarithms and quotients finite where
+    /// a barrier law is undefined.
     #[inline(always)]
     pub fn or_rest(&self) -> Self {
         let positive = self.is_positive();

@@ -8,10 +8,10 @@ use super::blocks::{BlockSink, Shape};
 use super::jacobi::positive_part_of;
 use super::law::{Material, MaterialPoint};
 
-/// Which derivative of the stress a solver asks for.
+/// The derivative of the stress that a solver uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tangent {
-    /// ∂P/∂F itself: quadratic convergence of Newton's method near a minimum, and the only one for sensitivities.
+    /// ∂P/∂F itself: quadratic convergence of Newton's method near a minimum; required for sensitivities.
     Exact,
     /// ∂P/∂F with its negative eigenvalues set to zero: always gives a direction of descent \[Teran05inv\].
     Definite,
@@ -56,8 +56,8 @@ impl<S: Scalar> Tangent9<S> {
 
     /// The nearest positive semi-definite matrix: negative eigenvalues become zero (SIF-030).
     ///
-    /// A numerical eigendecomposition of the whole matrix, for laws without principal stretches and as the reference for those
-    /// that have them.
+    /// A numerical eigendecomposition of the whole matrix, for laws without a form in principal stretches, and as a
+    /// reference for the others.
     #[inline(always)]
     pub fn positive_part(&self) -> Self {
         Self(positive_part_of(&self.0))
@@ -93,7 +93,7 @@ impl<S: Scalar> Tangent9<S> {
         let mut a = self.0;
         let mut definite = a[0][0].gt(S::zero());
         for k in 0..8 {
-            // Where it is lost already, any divisor will do.
+            // Where a pivot has failed already, any divisor will do.
             let pivot = S::select(definite, a[k][k], S::one()).recip();
             for i in k + 1..9 {
                 let factor = a[i][k] * pivot;
@@ -150,7 +150,7 @@ impl<S: Scalar> Tangent9<S> {
 
 /// How far a definite tangent is from the exact one, ‖T⁺ − T‖/‖T‖ in the Frobenius norm.
 ///
-/// What a projection adds slows Newton's method down; less than `least` no definite tangent can add.
+/// The difference slows Newton's method down; it is at least `least` for every definite tangent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProjectionExcess {
     /// Of the law's own definite tangent.

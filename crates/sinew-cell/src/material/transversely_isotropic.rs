@@ -1,4 +1,4 @@
-//! Flesh that shears along its fibers and across them with moduli of their own.
+//! Flesh with different shear moduli along its fibers and across them.
 
 #![allow(non_snake_case)]
 
@@ -11,25 +11,26 @@ use super::spec::{Law, MaterialSpec};
 use super::strain::{Volume, green_strain};
 use super::volume::{VolumeTerm, pointwise_lambda};
 
-/// The matrix of the full muscle model (SIF-020): the ways to deform flesh with one direction a of its own, each with a modulus.
+/// The matrix of the full muscle model (SIF-020): one modulus for each mode of deformation of flesh with a direction a.
 ///
 /// ```math
 /// \psi = G_1 \Bigl( \frac{I_5}{I_4^2} - 1 \Bigr) + G_2 \operatorname{arcosh}^2 w + \frac32 \mu_3 \ln^2 \bar\lambda
 ///    + \frac\kappa2 \ln^2 J, \qquad w = \frac{I_1 I_4 - I_5}{2 \sqrt{I_3 I_4}}, \quad \bar\lambda^2 = I_4 I_3^{-1/3}
 /// ```
 ///
-/// The first term is what shear along the fibers costs (it vanishes for stretches along and across them), the second what shear across
-/// them does (it vanishes where the section across keeps its shape), the third stretching them at constant volume, the last a change of volume, which none
-/// of the others sees. The document has no third term: there stretch is the business of the fibers alone, which pull by themselves
-/// ([`StretchedFiber`](super::StretchedFiber)), and a relaxed muscle that is pressed together resists nothing. Small shears have the moduli
-/// 2 G₁ and 2 G₂; with both equal to μ₃ small strains cannot tell the fibers from any other direction. For J ≤ 0 the energy is +∞.
+/// The first term is the energy of shear along the fibers; it vanishes for stretches along and across them. The second
+/// is that of shear across the fibers; it vanishes if the cross-section keeps its shape. The third is that of
+/// stretching the fibers at constant volume, and the last that of a change of volume, on which no other term depends.
+/// The paper has no third term: only the tension of the fibers ([`StretchedFiber`](super::StretchedFiber)) resists
+/// stretch there, and a relaxed muscle does not resist compression along the fibers. Small shears have the moduli 2 G₁
+/// and 2 G₂. If both equal μ₃, the law is isotropic at small strains. For J ≤ 0 the energy is +∞.
 ///
 /// [`MaterialPoint::extra`] is \[G₁, G₂, κ, μ₃\] \[Pa\], [`MaterialPoint::fiber`] is a; μ = G₁ + G₂ and λ = κ − 2μ/3.
 /// References: \[Sifakis07, A.2\], \[Blemker05\], \[Criscione01\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TransverselyIsotropic;
 
-/// Excess w − 1 below which arcosh² is summed as a series; terms fall at least by eight there.
+/// Excess w − 1 below which arcosh² is summed as a series; each term is at most an eighth of the previous one.
 const SERIES: f64 = 0.25;
 
 /// arcosh²(1 + e), and its first and second derivative, for e ≥ 0.
@@ -41,7 +42,7 @@ const SERIES: f64 = 0.25;
 /// With y = arcosh w and r = √(w² − 1): y², 2y/r and (2 − 2wy/r)/r² where the series would be slow.
 #[inline(always)]
 fn squared_arcosh<S: Scalar>(e: S) -> [S; 3] {
-    // Horner's rule for the sum over e and for its derivatives at once.
+    // Horner's rule for the sum divided by e, and for its derivatives.
     let (one, two) = (S::one(), S::splat(2.0));
     let (mut value, mut slope, mut curvature) = (S::zero(), S::zero(), S::zero());
     for n in (1..=SERIES_TERMS).rev() {
@@ -97,7 +98,8 @@ fn across_fibers<S: Scalar>(a: Vec3<S>) -> [Vec3<S>; 2] {
     [Vec3::new(one + sign * a.x * a.x * s, sign * t, -(sign * a.x)), Vec3::new(t, sign + a.y * a.y * s, -a.y)]
 }
 
-/// Bounds of w − 1: flat cells are beyond all telling, and rounding may leave it a little below zero, where the series still holds.
+/// Bounds of w − 1: flat cells exceed every number, and rounding may make it slightly negative, where the series still
+/// holds.
 const EXCESS: [f64; 2] = [-1e-3, 1e60];
 
 /// w − 1 of the cross-section.
@@ -107,7 +109,7 @@ fn excess<S: Scalar>([i1, _, i3, i4, i5]: [S; 5]) -> S {
     ((i1 * i4 - i5 - root - root) / (root + root)).max(S::splat(EXCESS[0])).min(S::splat(EXCESS[1]))
 }
 
-/// Volumes that are not positive have no energy to give; the numbers stay finite.
+/// Invariants of the rest state where the volume is not positive, so that numbers stay finite.
 #[inline(always)]
 fn or_rest<S: Scalar>(invariants: &Invariants<S>) -> [S; 5] {
     let [i1, i2, i3, i4, i5] = invariants.values;
@@ -237,7 +239,7 @@ impl InvariantLaw for TransverselyIsotropic {
         out
     }
 
-    /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear.
+    /// κ = λ + 2μ/3: without λ, the law resists volume changes as much as shear.
     #[inline(always)]
     fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
         let [along, across, bulk, stretch] = point.extra;
@@ -247,23 +249,23 @@ impl InvariantLaw for TransverselyIsotropic {
 }
 
 impl DeclaredLaw for ByInvariants<TransverselyIsotropic> {
-    const DOC: &'static str = "Shears along and across fibers with moduli of their own; needs `fibers` of the body, and `muscle` lets them pull.";
+    const DOC: &'static str = "Different shear moduli along and across the fibers; needs `fibers` of the body, and `muscle` adds active force.";
 
     const KEYS: &'static [Parameter] = &[
         Parameter::stiffness(
             "along_shear",
-            "Modulus of shear along the fibers [Pa]; small shears have twice that.",
+            "Shear modulus along the fibers [Pa]; twice as large for small shears.",
             r#""500 Pa""#,
         ),
         Parameter::stiffness(
             "cross_shear",
-            "Modulus of shear across the fibers [Pa]; small shears have twice that.",
+            "Shear modulus across the fibers [Pa]; twice as large for small shears.",
             r#""500 Pa""#,
         ),
         Parameter::stiffness(
             "stretch",
-            "Modulus of stretch along the fibers at constant volume, in addition to their tension [Pa]; by default the \
-             sum of the other two.",
+            "Modulus of stretch along the fibers at constant volume, without the tension of the fibers themselves [Pa]. \
+             Default: the sum of the shear moduli.",
             r#""1 kPa""#,
         )
         .derived(|[along_shear, cross_shear, ..]| along_shear + cross_shear),

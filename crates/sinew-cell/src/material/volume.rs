@@ -1,7 +1,8 @@
-//! The part of a law that answers to a change of volume, and its mean over a cell.
+//! The volume term of a law, and its mean over a cell.
 //!
-//! Most laws have the form ψ(F) = ψ₀(F) + λ U(θ(F)), where θ measures the volume. At ν → ½ the second part becomes a constraint at
-//! every quadrature point, more of them than a cell has freedom to obey: it locks. With one constraint per cell instead,
+//! Most laws have the form ψ(F) = ψ₀(F) + λ U(θ(F)), where θ measures the volume. At ν → ½ the second term becomes a
+//! constraint at every quadrature point. A cell has too few degrees of freedom to satisfy all of them: it locks. With
+//! one constraint per cell,
 //!
 //! ```math
 //! E = \sum_q w_q\, \psi_0(F_q) + V \lambda\, U(\bar\theta), \qquad \bar\theta = \frac1V \sum_q w_q\, \theta(F_q),
@@ -16,8 +17,8 @@
 //!    + \frac{\lambda U''(\bar\theta)}{V}\, G \otimes G, \quad G_a = \sum_q w_q \frac{\partial\theta}{\partial F} \nabla N_a .
 //! ```
 //!
-//! For the definite tangent the bracket, which is the tangent of ψ₀ + pθ at one point, loses its negative eigenvalues, and U″ its sign
-//! if negative: a closed form of one cell still.
+//! For the definite tangent, the negative eigenvalues of the bracket, which is the tangent of ψ₀ + pθ at one point,
+//! become zero, and so does a negative U″.
 
 #![allow(non_snake_case)]
 
@@ -31,17 +32,18 @@ use super::tangent::Tangent;
 /// Where the volume term of a law is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VolumeForm {
-    /// At each quadrature point, as the law says.
+    /// At each quadrature point.
     #[default]
     Pointwise,
-    /// With the mean volume ratio of the cell, where the law has such a term; cells with one point know no difference.
+    /// With the mean volume ratio of the cell, where the law has such a term; for cells with one point both forms are
+    /// equal.
     Mean,
 }
 
 /// How the energy of a law depends on the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VolumeTerm {
-    /// In no way that can be told from the rest: such a law is always pointwise.
+    /// Not in a separate term: such a law is always pointwise.
     Inseparable,
     /// λ/2 (J − 1)².
     Quadratic,
@@ -51,10 +53,10 @@ pub enum VolumeTerm {
     Trace,
 }
 
-/// The volume term of one cell: what its quadrature points share.
+/// The volume term of one cell, which its quadrature points share.
 #[derive(Clone, Copy, Debug)]
 pub struct CellVolume<S> {
-    /// Parameters of ψ₀: those of the law, less the volume term where that is taken in the mean.
+    /// Parameters of ψ₀: those of the law, without a volume term that is averaged.
     pub point: MaterialPoint<S>,
     /// p = λ U′(θ̄) \[Pa\]; zero for the pointwise form.
     pub pressure: S,
@@ -73,7 +75,7 @@ impl<S: Scalar> CellVolume<S> {
 
     /// The mean over the points of a cell with deformation gradients `F` and weights `w` \[m³\].
     ///
-    /// A cell of weight zero, which fills up a pack, has mean volume ratio one.
+    /// A cell of weight zero, which pads a pack, has mean volume ratio one.
     #[inline(always)]
     pub fn mean<M: Material>(law: &M, point: &MaterialPoint<S>, F: &[Mat3<S>], w: &[S]) -> Self {
         let mut volume = S::zero();
@@ -118,7 +120,8 @@ impl<S: Scalar> CellVolume<S> {
         slope::<M, S>(F) * self.pressure
     }
 
-    /// The number p by which pJ is added to ψ₀ for the tangent at a point; none where the law has no volume term, or one without a second derivative.
+    /// The number p of the energy ψ₀ + pJ for the tangent at a point; `None` if the law has no volume term, or one
+    /// without a second derivative.
     #[inline(always)]
     pub fn point_pressure<M: Material>(&self) -> Option<S> {
         match M::VOLUME_TERM {
@@ -127,7 +130,7 @@ impl<S: Scalar> CellVolume<S> {
         }
     }
 
-    /// Adds the part of one point to the G of all nodes.
+    /// Adds the contribution of one point to the G of all nodes.
     #[inline(always)]
     pub fn add_slopes<M: Material>(&self, F: &Mat3<S>, weight: S, gradients: &[Vec3<S>], G: &mut [Vec3<S>]) {
         let slope = slope::<M, S>(F) * weight;
@@ -136,7 +139,7 @@ impl<S: Scalar> CellVolume<S> {
         }
     }
 
-    /// Adds λ U″/V G ⊗ G, which couples all nodes of the cell; of the definite tangent only where it is positive.
+    /// Adds λ U″/V G ⊗ G, which couples all nodes of the cell; for the definite tangent only where U″ is positive.
     #[inline(always)]
     pub fn add_coupling(&self, G: &[Vec3<S>], kind: Tangent, sink: &mut impl BlockSink<S>) {
         let curvature = match kind {
@@ -152,7 +155,7 @@ impl<S: Scalar> CellVolume<S> {
     }
 }
 
-/// Passes on blocks with the exact ones of w p ∂²J/∂F² for a given number p, where there is one.
+/// Passes on blocks plus the exact ones of w p ∂²J/∂F² for a given number p, if any.
 pub(super) struct WithPressure<'a, S, B> {
     F: &'a Mat3<S>,
     gradients: &'a [Vec3<S>],
@@ -164,7 +167,7 @@ pub(super) struct WithPressure<'a, S, B> {
 impl<'a, S: Scalar, B: BlockSink<S>> WithPressure<'a, S, B> {
     #[inline(always)]
     pub fn new(F: &'a Mat3<S>, pressure: Option<S>, shape: &Shape<'a, S>, sink: &'a mut B) -> Self {
-        // Written out: a closure would be compiled without the instruction set.
+        // Not a closure, which would be compiled without the instruction set.
         let pressure = pressure.map(|pressure| pressure * shape.weight);
         Self { F, gradients: shape.gradients, pressure, sink }
     }
@@ -173,7 +176,7 @@ impl<'a, S: Scalar, B: BlockSink<S>> WithPressure<'a, S, B> {
 impl<S: Scalar, B: BlockSink<S>> BlockSink<S> for WithPressure<'_, S, B> {
     #[inline(always)]
     fn add(&mut self, a: usize, b: usize, mut block: Mat3<S>) {
-        // Two gradients of one node have no cross product.
+        // For a = b the cross product is zero.
         if let Some(pressure) = self.pressure
             && a != b
         {
@@ -183,8 +186,8 @@ impl<S: Scalar, B: BlockSink<S>> BlockSink<S> for WithPressure<'_, S, B> {
     }
 }
 
-/// The part of λ that is resisted at each point also where the volume term is taken in the mean: only a negative one, which constrains
-/// nothing. A positive part would spare ν below some threshold the difference, but brings back the locking it averages away.
+/// The part of λ that stays pointwise if the volume term is averaged: only a negative λ, which is no constraint. A
+/// positive part would bring back locking.
 #[inline(always)]
 pub(super) fn pointwise_lambda<S: Scalar>(point: &MaterialPoint<S>) -> S {
     point.lambda.min(S::zero())

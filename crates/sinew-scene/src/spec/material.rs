@@ -99,6 +99,11 @@ impl Material {
         Self::Law(LawTable::new(law, values))
     }
 
+    /// The words for all materials in a scene.
+    pub fn words() -> Vec<&'static str> {
+        Law::plain().map(Law::name).chain([MUSCLE, TENDON]).collect()
+    }
+
     /// The word for this material in a scene.
     pub fn word(&self) -> &'static str {
         match self {
@@ -135,8 +140,7 @@ impl Alternatives for Material {
     }
 
     fn decode_alternative(node: &Node, cx: &mut Context) -> Self {
-        let words: Vec<&'static str> = Law::plain().map(Law::name).chain([MUSCLE, TENDON]).collect();
-        match read_tag(node, cx, TYPE, &words) {
+        match read_tag(node, cx, TYPE, &Self::words()) {
             Some(MUSCLE) => Self::Muscle(MuscleFlesh::decode_fields(node, cx, Some(TYPE))),
             Some(TENDON) => Self::Tendon(MuscleFlesh::decode_fields(node, cx, Some(TYPE))),
             Some(word) => {

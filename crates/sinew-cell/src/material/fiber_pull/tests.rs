@@ -68,7 +68,8 @@ fn alone(pull: &PullBlocks<f64>) -> ElementBlocks<f64> {
     blocks
 }
 
-/// The blocks, and the change of the cofactor matrix under the pressure of the fibers, are the derivative of the stress.
+/// The blocks, and the change of the cofactor matrix under the pressure of the fibers, are the derivative of the
+/// stress.
 #[test]
 fn blocks_are_the_derivative_of_the_stress() {
     let mut random = Random(6);
@@ -135,8 +136,8 @@ fn definite_blocks_are_definite_on_the_descending_limb_too() {
     }
 }
 
-/// A strip with free sides, active at rest length: its definite tangent is all but exact, since the pressures of flesh and fibers cancel.
-/// Projected one by one they would leave an error of the order of the active stress.
+/// A strip with free sides, active at rest length: its definite tangent is all but exact, since the pressures of flesh
+/// and fibers cancel. Projected one by one they would leave an error of the order of the active stress.
 #[test]
 fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     let (tension, stiffness) = (3e5, 0.0);
@@ -162,7 +163,8 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     let mut both = |a: usize, b: usize, block: Mat3| definite.add(a, b, pull.add_to(a, b, block));
     let pressure = Some(stretched.pressure(tension));
     MooneyRivlin.definite_nodal_blocks(&F, &point, pressure, &mut Shape::new(&AXES, 1.0, &mut room), &mut both);
-    // What keeps the volume, measured apart: the correction sits mostly in the stiffness against its change, which is 20 MPa.
+    // What keeps the volume, measured apart: the correction sits mostly in the stiffness against its change, which is
+    // 20 MPa.
     let error = |found: &Tangent9| {
         let mut error = [[0.0; 9]; 9];
         for row in 0..9 {
@@ -206,7 +208,8 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     assert!(error(&apart) > 5.0 * together, "{} beside {together}", error(&apart));
 }
 
-/// Isochoric fibers add no mean stress: tr(P Fᵀ) = 0 (TER fact 6, SIF fact 8), and their energy does not see a change of size.
+/// Isochoric fibers add no mean stress: tr(P Fᵀ) = 0 (TER fact 6, SIF fact 8), and their energy does not see a change
+/// of size.
 #[test]
 fn isochoric_fibers_leave_the_volume_alone() {
     let mut random = Random(8);
@@ -222,8 +225,8 @@ fn isochoric_fibers_leave_the_volume_alone() {
     }
 }
 
-/// The golden stresses of TER fact 10: the published constants with the coefficient 4T and the corrected pressure of the fibers, and curve A
-/// with a peak of 300 kPa at half and full activation.
+/// The golden stresses of TER fact 10: the published constants with the coefficient 4T and the corrected pressure of
+/// the fibers, and curve A with a peak of 300 kPa at half and full activation.
 #[test]
 fn stresses_equal_the_golden_ones() {
     let F = Mat3::new([[1.10, 0.05, -0.02], [0.03, 0.95, 0.04], [-0.01, 0.02, 0.98]]);

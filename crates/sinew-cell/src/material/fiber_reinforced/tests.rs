@@ -93,8 +93,8 @@ fn definite_tangent_is_definite_and_exact_where_that_is() {
     assert!(inverted > 1000 && (1000..9000).contains(&exact_ones), "{inverted} {exact_ones}");
 }
 
-/// What the two routes add to the exact tangent where that is not definite: the separable one about a tenth more than the least
-/// possible, clamping Ŝ and T̂ several times as much, and never less. Hence the law takes the separable one.
+/// What the two routes add to the exact tangent where that is not definite: the separable one about a tenth more than
+/// the least possible, clamping Ŝ and T̂ several times as much, and never less. Hence the law takes the separable one.
 #[test]
 fn separable_route_adds_less_than_clamping_stress_and_stiffness() {
     let mut random = Random(42);

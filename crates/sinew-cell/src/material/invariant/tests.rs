@@ -1,4 +1,5 @@
-//! Laws by invariants: stress and tangent against derivatives of the energy, and against laws that are written otherwise.
+//! Laws by invariants: stress and tangent against derivatives of the energy, and against laws that are written
+//! otherwise.
 
 use super::super::battery::{Random, assert_close, brute_force_projection, distance9, norm9};
 use super::super::{FiberReinforced, Law, MaterialSpec, MooneyRivlin, NeoHookean, StVenantKirchhoff};
@@ -145,7 +146,8 @@ fn oblique(random: &mut Random) -> Vec3 {
     random.vector().normalized()
 }
 
-/// P = F S and δP from Ŝ and T̂ against complex steps of an energy in which every invariant takes part, for regular, inverted and flat F.
+/// P = F S and δP from Ŝ and T̂ against complex steps of an energy in which every invariant takes part, for regular,
+/// inverted and flat F.
 #[test]
 fn stress_and_tangent_are_derivatives_of_any_function_of_the_invariants() {
     let mut random = Random(31);
@@ -202,7 +204,8 @@ fn known_laws_by_their_derivatives_agree_with_their_own_formulas() {
     agrees(FiberReinforced, FiberReinforced, Law::FiberReinforced, &samples);
 }
 
-/// δF : δP = δF̂ : (δF̂ Ŝ) + ½ δĈ : T̂ : δĈ, so clamping Ŝ and T̂ gives a definite tangent; a definite exact one is left alone.
+/// δF : δP = δF̂ : (δF̂ Ŝ) + ½ δĈ : T̂ : δĈ, so clamping Ŝ and T̂ gives a definite tangent; a definite exact one is
+/// left alone.
 #[test]
 fn clamped_stress_and_stiffness_give_a_definite_tangent() {
     let mut random = Random(34);

@@ -45,8 +45,8 @@ impl<L: IsotropicLaw> Probe for Invertible<L> {
     }
 }
 
-/// Flat, inverted and crushed states away from σᵢ + σⱼ = 0, where the stress jumps; some with equal stretches, some at depths that
-/// no body reaches.
+/// Flat, inverted and crushed states away from σᵢ + σⱼ = 0, where the stress jumps; some with equal stretches, some at
+/// depths that no body reaches.
 fn extended_samples() -> Vec<Mat3> {
     let mut random = Random(21);
     let mut samples = Vec::new();
@@ -134,8 +134,8 @@ fn rotations_change_nothing_in_inverted_cells() {
     }
 }
 
-/// TER-32: along F = R diag(1.1, 0.95, t) from t = 1.2 to −0.94 the stress has no jump and pushes back to t > 0 below the threshold. At
-/// t = −0.95 the inverted axis changes, which no extension in principal stretches can avoid.
+/// TER-32: along F = R diag(1.1, 0.95, t) from t = 1.2 to −0.94 the stress has no jump and pushes back to t > 0 below
+/// the threshold. At t = −0.95 the inverted axis changes, which no extension in principal stretches can avoid.
 #[test]
 fn stress_is_continuous_and_pushes_out_of_inversion() {
     for extension in [Extension::Energy, Extension::Constant] {
@@ -163,7 +163,8 @@ fn stress_is_continuous_and_pushes_out_of_inversion() {
     }
 }
 
-/// How far below the threshold a cell must be pushed for the force to point outwards, when the other two stretches blow up its area.
+/// How far below the threshold a cell must be pushed for the force to point outwards, when the other two stretches blow
+/// up its area.
 #[test]
 fn the_force_opens_cells_of_tenfold_area_and_in_the_end_all() {
     for_each_law(Extension::Energy, |law, point| {
@@ -198,7 +199,8 @@ fn above_the_threshold_nothing_changes() {
     }
 }
 
-/// The document's extension: P = U diag(ψᵢ(max(σ, ε))) Vᵀ, constant below the threshold, and a definite tangent from there.
+/// The document's extension: P = U diag(ψᵢ(max(σ, ε))) Vᵀ, constant below the threshold, and a definite tangent from
+/// there.
 #[test]
 fn constant_extension_is_the_plain_law_at_clamped_stretches() {
     for_each_law(Extension::Constant, |law, point| {

@@ -147,7 +147,7 @@ impl MeshSource for MuscleMesh {
     fn generate(&self, scale: f64) -> Result<GeneratedMesh, MeshProblem> {
         let made = procedural::muscle(&self.params()).map_err(|error| MeshProblem::new("", error.to_string()))?;
         let note = format!(
-            "fibres {} long on average, physiological cross-section {}",
+            "fibers {} long on average, physiological cross-section {}",
             format_quantity(made.fiber_length * scale, Dimension::LENGTH),
             format_quantity(made.pcsa * scale * scale, Dimension::AREA)
         );
