@@ -173,8 +173,8 @@ fn run(
         if frame < PREROLL {
             continue;
         }
-        if talk.details {
-            complain(&format!(
+        if console.details {
+            message(&format!(
                 "frame {} of {frames}: {taken:.3} s, {} Newton, {} local solves, {} linear, {} contacts, residual {:.1e}",
                 frame + 1 - PREROLL,
                 report.newton_iterations,

@@ -112,7 +112,6 @@ impl Assembler {
                     elastic: blocks,
                     materials: params.materials,
                     deformation: params.deformation,
-                    deformation: params.deformation,
                     mass,
                 }
             })
