@@ -67,8 +67,11 @@ impl LaneKernel for Layer<'_> {
                 }
                 for half in (0..LANES).step_by(F64_LANES) {
                     let row = |k: usize| I::F64::load(&rest[k][half..]);
-                    let pull = (!fibers.is_empty())
-                        .then(|| Pull { direction: [row(0), row(1), row(2)], passive: row(3), active: row(4) });
+                    let pull = (!fibers.is_empty()).then(|| Pull {
+                        direction: [row(0), row(1), row(2)],
+                        passive: row(3),
+                        active: row(4),
+                    });
                     let limit = (!bend_limits.is_empty()).then(|| I::F64::load(&limits[0][half..]));
                     let lame = [I::F64::load(&material[0][half..]), I::F64::load(&material[1][half..])];
                     let nodes = load_corners::<I::F64>(self.u, &corners, half);

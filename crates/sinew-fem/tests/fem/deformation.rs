@@ -1,11 +1,13 @@
 //! Bodies in few coordinates against closed forms, against the same bodies with free nodes, and against differences.
 
-use sinew_fem::contact::{ContactMode, ContactRule, Party, SurfaceCheck};
+use sinew_fem::contact::{ContactMode, ContactRule, Party};
 use sinew_fem::elastic::FiberGroup;
+use sinew_fem::force::{AttachTarget, AttachmentParams, ContactForce, LoadParams, PressureParams};
 use sinew_fem::material::closed_form::uniaxial;
 use sinew_fem::material::{Law, MaterialSpec, Tangent};
-use sinew_fem::model::{AttachTarget, ColliderParams, MuscleParams};
+use sinew_fem::model::{ColliderParams, MuscleParams};
 use sinew_fem::solver::{ExplicitError, ExplicitSolver, NewmarkParams};
+use sinew_fem::surface_check::SurfaceCheck;
 use sinew_fem::{
     BodyParams, Contacts, Deformation, Linearization, LinearizationPlan, Model, ModelBuilder, ModelError, Regime,
     SolverParams, StepContext,
@@ -45,8 +47,8 @@ fn pulled(law: Law, deformation: Deformation, force: f64) -> Run {
     let (left, right) = (end(0.0), end(0.3));
     let mut builder = ModelBuilder::new();
     let bar = builder.add_body(BodyParams { deformation, ..body("bar", mesh, spec(law)) });
-    builder.load(bar, "left".into(), left);
-    builder.load(bar, "right".into(), right);
+    builder.force(LoadParams { body: bar, name: "left".into(), weights: left });
+    builder.force(LoadParams { body: bar, name: "right".into(), weights: right });
     let params = SolverParams { tolerance: 1e-11, ..SolverParams::default() };
     let mut run = Run::new(builder.build().unwrap(), params);
     run.set("bar.load.left.x", -force);
@@ -150,7 +152,11 @@ fn affine_bodies_fly_on_parabolas_and_keep_their_spin() {
 /// A damped block that was dropped comes to rest where the floor carries its weight.
 #[test]
 fn an_affine_block_rests_on_the_floor_with_its_weight() {
-    let mut block = affine(body("block", at(&tets([0.1, 0.1, 0.1], [2, 2, 2]), Vec3::new(0.0, 0.02, 0.0)), spec(Law::StableNeoHookean)));
+    let mut block = affine(body(
+        "block",
+        at(&tets([0.1, 0.1, 0.1], [2, 2, 2]), Vec3::new(0.0, 0.02, 0.0)),
+        spec(Law::StableNeoHookean),
+    ));
     block.stiffness_damping = 5e-3;
     block.mass_damping = 5.0;
     let mut builder = ModelBuilder::new();
@@ -164,7 +170,8 @@ fn an_affine_block_rests_on_the_floor_with_its_weight() {
     }
     let contacts = Contacts::default();
     let ctx = StepContext { time: 0.0, dt: 1.0, previous: &run.state, control: &run.control, contacts: &contacts };
-    let force: Vec3 = run.model.contacts.iter().map(|contact| contact.total_force(&run.state.positions, &ctx)).sum();
+    let force: Vec3 =
+        run.model.forces_of::<ContactForce>().map(|contact| contact.total_force(&run.state.positions, &ctx)).sum();
     let weight = 9.81 * run.model.masses.iter().sum::<f64>();
     assert!((force.y - weight).abs() < 1e-6 * weight && force.x.abs() < 1e-6 * weight, "{force:?} {weight}");
 }
@@ -299,9 +306,9 @@ fn everything() -> Model {
     let bar = at(&hexes([0.4, 0.1, 0.1], [3, 1, 1]), Vec3::new(0.05, 0.0, 0.0));
     let deformation = Deformation::Modes(bending_modes(bar.positions()));
     let bar = builder.add_body(BodyParams { deformation, ..body("bar", bar, spec(Law::Corotated)) });
-    builder.attach(muscle, "bar".into(), vec![3, 7], AttachTarget::Body(bar), 50.0);
-    builder.attach(muscle, "world".into(), vec![0, 4, 8], AttachTarget::World, 70.0);
-    builder.pressure(muscle, "closed".into(), triangles);
+    builder.force(AttachmentParams::nodes(muscle, "bar", vec![3, 7], AttachTarget::Body(bar), 50.0));
+    builder.force(AttachmentParams::nodes(muscle, "world", vec![0, 4, 8], AttachTarget::World, 70.0));
+    builder.force(PressureParams { body: muscle, name: "closed".into(), triangles });
     builder.build().unwrap()
 }
 
@@ -401,7 +408,8 @@ fn what_bodies_in_few_coordinates_cannot_have_is_refused() {
     let on_lattice = body("box", lattice.to_mesh().unwrap(), spec(Law::Corotated));
     let lattice = BodyParams { lattice: Some(lattice), ..affine(on_lattice) };
     assert!(reason(lattice, &nothing).contains("lattice"));
-    let modes = |modes| BodyParams { deformation: Deformation::Modes(modes), ..body("box", mesh(), spec(Law::Corotated)) };
+    let modes =
+        |modes| BodyParams { deformation: Deformation::Modes(modes), ..body("box", mesh(), spec(Law::Corotated)) };
     assert!(reason(modes(vec![]), &nothing).contains("no mode"));
     assert!(reason(modes(vec![vec![Vec3::zero(); 3]]), &nothing).contains("each node"));
     assert!(reason(modes(vec![vec![Vec3::splat(f64::NAN); 8]]), &nothing).contains("finite"));
