@@ -49,6 +49,6 @@ pub use linearization::{Linearization, LinearizationPlan};
 pub use model::{BodyParams, Model, ModelBuilder, ModelError};
 pub use pacing::Substeps;
 pub use report::{StepError, StepReport, StepTiming};
-pub use simulation::{Driver, FrameParams, Simulation};
+pub use simulation::{Driver, FrameParams, Removal, Simulation};
 pub use solver::{ExplicitSolver, NewtonSolver, Regime, Solver, SolverParams};
 pub use state::State;

@@ -1,5 +1,7 @@
 //! A running simulation: model, state, control, solver, and the tracks that move the controls.
 
+mod removals;
+
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
@@ -27,6 +29,9 @@ use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, GlobalProbe, Probe, P
 use crate::report::{StepError, StepReport};
 use crate::solver::Solver;
 use crate::state::State;
+
+pub use self::removals::Removal;
+use self::removals::Removals;
 
 /// Moves control channels in time.
 pub trait Driver: Send {
@@ -86,6 +91,10 @@ pub struct Simulation {
     size: f64,
     /// Asked between steps.
     interrupt: Interrupt,
+    /// Cells that go while it runs.
+    removals: Option<Removals>,
+    /// What removals replaced, if it is kept.
+    past: Option<Vec<(Model, State)>>,
     /// What was mended or deserves attention while the scene was compiled.
     pub notes: Vec<String>,
 }
@@ -147,6 +156,8 @@ impl Simulation {
             step_backup,
             size,
             interrupt: Interrupt::default(),
+            removals: None,
+            past: None,
             notes: Vec::new(),
         };
         simulation.set_interrupt(Interrupt::ambient());
@@ -168,17 +179,24 @@ impl Simulation {
         self.held.iter().map(|&(channel, value)| (self.control.table().names()[channel.0 as usize].as_str(), value))
     }
 
-    /// Whether a state has the sizes of this model.
+    /// Whether a state has the sizes of this model at its time.
     pub fn accepts(&self, state: &State) -> bool {
-        let own = &self.state;
-        state.positions.len() == own.positions.len()
-            && state.velocities.len() == own.velocities.len()
-            && state.unknowns.vectors.len() == own.unknowns.vectors.len()
+        let (own, history) = (&self.state, &self.state.history);
+        let [points, unknowns] = self.sizes_at(self.frame_of(state.time));
+        let all = |own: &[Vec3]| if own.is_empty() { 0 } else { points };
+        state.positions.len() == points
+            && state.velocities.len() == points
+            && state.unknowns.vectors.len() == unknowns
             && state.unknowns.rotations.len() == own.unknowns.rotations.len()
-            && state.history.collider_poses.len() == own.history.collider_poses.len()
-            && state.history.previous_positions.len() == own.history.previous_positions.len()
-            && state.history.previous_velocities.len() == own.history.previous_velocities.len()
-            && state.history.accelerations.len() == own.history.accelerations.len()
+            && state.history.collider_poses.len() == history.collider_poses.len()
+            && state.history.previous_positions.len() == all(&history.previous_positions)
+            && state.history.previous_velocities.len() == all(&history.previous_velocities)
+            && state.history.accelerations.len() == all(&history.accelerations)
+    }
+
+    /// The frame of a time.
+    fn frame_of(&self, time: f64) -> usize {
+        (time * self.params.frame_rate).round() as usize
     }
 
     /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. The lists of the old state are written over, not
@@ -187,8 +205,9 @@ impl Simulation {
     /// # Panics
     /// When the state has another number of points: see [`Simulation::accepts`].
     pub fn set_state(&mut self, state: &State) {
+        self.frame_index = self.frame_of(state.time);
+        self.go_to_topology_of(self.frame_index);
         assert_eq!(state.positions.len(), self.state.positions.len(), "the state of another model");
-        self.frame_index = (state.time * self.params.frame_rate).round() as usize;
         self.state.clone_from(state);
         let time = self.state.time;
         self.drive(time);
@@ -201,6 +220,7 @@ impl Simulation {
     /// # Panics
     /// When the state has another number of points.
     pub fn start_from(&mut self, state: &State) {
+        self.go_to_topology_of(self.frame_of(state.time));
         assert_eq!(state.positions.len(), self.state.positions.len(), "the state of another model");
         let mut fresh = self.model.initial_state();
         self.solver.prepare(&self.model, &mut fresh);
@@ -266,7 +286,8 @@ impl Simulation {
     pub(crate) fn probe_gradient(&self, index: usize) -> Option<ProbeGradient> {
         let Self { model, state, control, report, .. } = self;
         let Observed { summaries, contacts, .. } = self.observed();
-        let ctx = ProbeContext { model, state, control, report, summaries, contacts };
+        let renumbered = self.renumbered();
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts, renumbered };
         let (probe, index) = self.find_probe(index);
         let mut out = ProbeGradient::zero(model.kinematics.point_count(), model.kinematics.unknown_count());
         probe.add_gradient(&ctx, index, &mut out).then_some(out)
@@ -276,7 +297,7 @@ impl Simulation {
     pub(crate) fn probe_at(&self, index: usize, state: &State, control: &Control) -> f64 {
         let report = StepReport { energies: self.model.energies(state, control), ..self.report };
         let mut observed = Observed::default();
-        observed.look(&self.model, state, control, &report, &self.probes);
+        observed.look(&self.model, state, control, &report, &self.probes, self.renumbered());
         observed.values[index]
     }
 
@@ -358,7 +379,8 @@ impl Simulation {
         report.rollbacks = rollbacks;
         self.frame_index += 1;
         self.report = report;
-        Ok(report)
+        self.follow_schedule();
+        Ok(self.report)
     }
 
     fn take_even_steps(
@@ -639,7 +661,7 @@ impl Simulation {
         self.observed.get_or_init(|| {
             let mut observed = self.spare.take().unwrap_or_default();
             let Self { model, state, control, report, probes, .. } = self;
-            observed.look(model, state, control, report, probes);
+            observed.look(model, state, control, report, probes, self.renumbered());
             debug_assert_eq!(observed.values.len(), self.probe_names.len(), "one value per name");
             observed
         })
@@ -696,7 +718,7 @@ impl Simulation {
         Frame {
             index: self.frame_index,
             time: self.state.time,
-            topology_revision: 0,
+            topology_revision: self.topology_revision(),
             bodies,
             shapes: rigid.chain(colliders).collect(),
             contacts: &observed.contacts,
@@ -724,13 +746,14 @@ impl Observed {
         control: &Control,
         report: &StepReport,
         probes: &[Box<dyn Probe>],
+        renumbered: Option<&[Option<u32>]>,
     ) {
         let Self { values, contacts, summaries, finder } = self;
         values.clear();
         summaries.clear();
         summaries.extend((0..model.bodies.len()).map(|body| summarize(model, body, state, control)));
         finder.find(model, state, control, contacts);
-        let ctx = ProbeContext { model, state, control, report, summaries, contacts };
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts, renumbered };
         for probe in probes {
             probe.evaluate(&ctx, values);
         }

@@ -23,7 +23,7 @@ use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH, Party};
 use super::surface::{ContactModel, PlaneGroup};
 use crate::contacts::collider_poses;
 use crate::control::Control;
-use crate::model::Model;
+use crate::model::{Model, Revision};
 use crate::state::{History, State};
 
 /// Pairs per parallel block.
@@ -140,6 +140,8 @@ impl WorldPlane {
 /// The stage with its memory; everything it knows of the past comes with the state.
 #[derive(Default)]
 pub(crate) struct ContactStage {
+    /// The model that everything was laid out for.
+    revision: Option<Revision>,
     tree: Option<SurfaceTree>,
     margins: Vec<f64>,
     edge_areas: Vec<f64>,
@@ -191,9 +193,10 @@ impl ContactStage {
     fn prepare(&mut self, model: &Model) {
         let contact = &model.contact;
         let count = contact.vertex_count();
-        if self.start.len() == count && !self.chunks.is_empty() {
+        if self.revision == Some(model.revision()) {
             return;
         }
+        *self = Self { revision: Some(model.revision()), ..Self::default() };
         self.chunks.resize_with(1, Chunk::default);
         for list in [&mut self.start, &mut self.end, &mut self.y, &mut self.swept, &mut self.placed] {
             list.clear();

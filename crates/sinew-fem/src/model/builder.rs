@@ -1,6 +1,7 @@
 //! Puts a [`Model`] together piece by piece.
 
 mod assembler;
+mod removal;
 mod strands;
 
 use sinew_geometry::shape::{AnyShape, Pose};
@@ -8,6 +9,7 @@ use sinew_math::Vec3;
 use thiserror::Error;
 
 use assembler::Assembler;
+pub use removal::{Remaining, RemovalError};
 pub use strands::{FleshPlace, Slack, StrandParams, TendonParams};
 
 use super::{BodyParams, Model, RigidParams};
@@ -250,6 +252,7 @@ pub enum AttachTarget {
 }
 
 /// What is attached.
+#[derive(Clone)]
 pub(super) enum AttachPoints {
     /// Nodes of the body.
     Nodes(Vec<u32>),
@@ -258,6 +261,7 @@ pub(super) enum AttachPoints {
 }
 
 /// Springs of one attachment.
+#[derive(Clone)]
 pub(super) struct AttachParams {
     pub body: usize,
     pub name: String,
@@ -265,9 +269,11 @@ pub(super) struct AttachParams {
     pub target: AttachTarget,
     /// Of each spring [N/m].
     pub stiffness: Vec<f64>,
+    /// Center of its rotation [m]; the mean of the points when `None`.
+    pub pivot: Option<Vec3>,
 }
 
-/// Collects the parts of a model.
+/// Collects the parts of a model. A copy of them can be changed and built again ([`ModelBuilder::without_cells`]).
 #[derive(Default)]
 pub struct ModelBuilder {
     bodies: Vec<BodyParams>,
@@ -349,7 +355,7 @@ impl ModelBuilder {
         stiffness: f64,
     ) -> &mut Self {
         let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
-        self.attachments.push(AttachParams { body, name, points: AttachPoints::Nodes(nodes), target, stiffness });
+        self.attachments.push(AttachParams { body, name, points: AttachPoints::Nodes(nodes), target, stiffness, pivot: None });
         self
     }
 
@@ -362,7 +368,7 @@ impl ModelBuilder {
         target: AttachTarget,
     ) -> &mut Self {
         let (places, stiffness) = springs.into_iter().unzip();
-        self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness });
+        self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness, pivot: None });
         self
     }
 

@@ -9,6 +9,7 @@ mod collisions;
 mod faces;
 mod rigid;
 mod skinning_predictor;
+mod topology;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,13 +21,14 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 pub use body::{Body, BodyParams, Surface};
 pub use builder::{
     AttachTarget, ColliderParams, FleshPlace, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams,
-    PinParams, Side, Slack, StrandParams, TendonParams,
+    PinParams, Remaining, RemovalError, Side, Slack, StrandParams, TendonParams,
 };
 pub use collisions::Bone;
 pub use faces::balanced_triangles;
 pub use rigid::{RigidBody, RigidParams};
 pub(crate) use skinning_predictor::Motion;
 pub use skinning_predictor::{MotionSource, SkinningPredictor};
+pub use topology::{BodyMap, TopologyMap};
 
 use crate::contact::{ContactMode, ContactModel, most_touches};
 use crate::contacts::Contacts;

@@ -515,7 +515,7 @@ impl Assembler {
     fn attachments(&mut self) -> Result<Vec<Attachment>, ModelError> {
         let mut attachments = Vec::new();
         for params in std::mem::take(&mut self.parts.attachments) {
-            let AttachParams { body, name, points, target, stiffness } = params;
+            let AttachParams { body, name, points, target, stiffness, pivot } = params;
             let (points, positions) = match points {
                 AttachPoints::Nodes(nodes) => {
                     let rest = self.parts.bodies[body].mesh.positions();
@@ -550,7 +550,8 @@ impl Assembler {
                     self.channels.add_vector(&format!("{prefix}.rotation"), [0.0; 3]),
                 )
             });
-            let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
+            let mean = || positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
+            let pivot = pivot.unwrap_or_else(mean);
             let springs: Vec<SpringPoint> = points
                 .iter()
                 .zip(anchors)
