@@ -31,7 +31,7 @@ pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic
     checker.check_names();
     for (i, body) in scene.body.iter().enumerate() {
         checker.check_body(body, &format!("body[{i}]"));
-        checker.check_removals(i, body);
+        checker.check_removals(i, body, is_sound);
     }
     checker.check_rigids();
     checker.check_contact();

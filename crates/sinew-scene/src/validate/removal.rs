@@ -6,13 +6,14 @@ use crate::spec::removal::Removal;
 use crate::value::{Dimension, format_quantity};
 
 impl Checker<'_> {
-    pub(super) fn check_removals(&mut self, index: usize, body: &Body) {
+    /// `is_sound`: times that could not be read have been replaced by others.
+    pub(super) fn check_removals(&mut self, index: usize, body: &Body, is_sound: bool) {
         let scene = self.scene;
         for (k, removal) in body.remove.iter().enumerate() {
             let path = Removal::path(scene, index, k);
             self.check_region(body, &removal.region, &format!("{path}.region"));
             // A millionth of a frame is rounding.
-            if removal.at * scene.frame_rate > scene.frame_count() as f64 + 1e-6 {
+            if is_sound && removal.at * scene.frame_rate > scene.frame_count() as f64 + 1e-6 {
                 let problem = self.at(&format!("{path}.at"), "these cells go after the end of the scene");
                 let end = format_quantity(scene.duration, Dimension::TIME);
                 self.report(problem.label(format!("it lasts {end}")));
