@@ -285,7 +285,10 @@ fn check_usd(text: &str) {
 fn mistakes_are_refused_with_their_cause() {
     let refused = |text: &str| {
         let read = Scene::from_str(text, "removal.toml", ".");
-        read.and_then(|scene| compile(&scene).map(drop)).err().unwrap_or_else(|| panic!("accepted:\n{text}")).to_string()
+        read.and_then(|scene| compile(&scene).map(drop))
+            .err()
+            .unwrap_or_else(|| panic!("accepted:\n{text}"))
+            .to_string()
     };
     let bar = |remove: &str| hanging(STATIC, "hex8", remove);
     let tip = "\n[[probe]]\nname = \"tip\"\nregion = \"z-min\"\n";
@@ -301,7 +304,8 @@ fn mistakes_are_refused_with_their_cause() {
             "32 of 32 cells of body \"bar\" were removed before",
         ),
         (
-            bar("remove = { region = \"upper\", at = \"0.2 s\" }").replace("lower = {", "upper = { outside = \"low\" }, low = {"),
+            bar("remove = { region = \"upper\", at = \"0.2 s\" }")
+                .replace("lower = {", "upper = { outside = \"low\" }, low = {"),
             "pin \"z-max\" of body \"bar\" would lose all 9 of its nodes",
         ),
         (bar(LOWER) + tip, "probe \"tip.position.x\" watches flesh that would be gone"),

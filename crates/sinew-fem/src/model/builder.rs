@@ -355,7 +355,14 @@ impl ModelBuilder {
         stiffness: f64,
     ) -> &mut Self {
         let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
-        self.attachments.push(AttachParams { body, name, points: AttachPoints::Nodes(nodes), target, stiffness, pivot: None });
+        self.attachments.push(AttachParams {
+            body,
+            name,
+            points: AttachPoints::Nodes(nodes),
+            target,
+            stiffness,
+            pivot: None,
+        });
         self
     }
 
@@ -368,7 +375,14 @@ impl ModelBuilder {
         target: AttachTarget,
     ) -> &mut Self {
         let (places, stiffness) = springs.into_iter().unzip();
-        self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness, pivot: None });
+        self.attachments.push(AttachParams {
+            body,
+            name,
+            points: AttachPoints::Places(places),
+            target,
+            stiffness,
+            pivot: None,
+        });
         self
     }
 

@@ -1,7 +1,7 @@
 //! What becomes of nodes and cells when the cells of a model change, and the state that is carried over.
 //!
-//! Mass belongs to cells: a node that loses some of its cells loses their share of its mass and keeps its velocity. So the
-//! momentum Σ m v of what remains, summed over its own cells, is what it was.
+//! Mass belongs to cells: a node that loses some of its cells loses their share of its mass and keeps its velocity. So
+//! the momentum Σ m v of what remains, summed over its own cells, is what it was.
 
 mod contacts;
 
@@ -121,7 +121,7 @@ impl State {
         }
     }
 
-    /// Velocities of all points of the new model: those of nodes as they were, and of what follows them by their motion.
+    /// Velocities of all points of the new model: those of nodes as they were, of what follows them by their motion.
     fn velocities_of_points(&self, from: &[Option<usize>], new: &Model, state: &State) -> Vec<Vec3> {
         let mut motion = vec![Vec3::zero(); new.kinematics.unknown_count()];
         for (point, before) in from.iter().enumerate() {

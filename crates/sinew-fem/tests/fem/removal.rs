@@ -15,7 +15,8 @@ use crate::models::{Noise, Run, at, body, hexes, nodes_where, pin, spec, tets};
 
 /// Cells of a mesh by the x of their center.
 fn cells_where(mesh: &CellMesh, is_in: impl Fn(f64) -> bool) -> Vec<u32> {
-    let center = |nodes: &[u32]| nodes.iter().map(|&n| mesh.positions()[n as usize].x).sum::<f64>() / nodes.len() as f64;
+    let center =
+        |nodes: &[u32]| nodes.iter().map(|&n| mesh.positions()[n as usize].x).sum::<f64>() / nodes.len() as f64;
     let cells = mesh.cells().enumerate();
     cells.filter(|(_, (_, nodes))| is_in(center(nodes))).map(|(cell, _)| cell as u32).collect()
 }

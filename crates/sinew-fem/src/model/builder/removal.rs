@@ -1,8 +1,8 @@
 //! The parts of a model without some cells of a body.
 //!
-//! Nodes that no cell uses any more go with the cells, and everything that refers to cells, nodes or places follows: what
-//! stands on lost flesh goes too, each part with its share of stiffness or force. What stays keeps its order, its names and
-//! its channels, so that tracks, probes and recordings go on.
+//! Nodes that no cell uses any more go with the cells, and everything that refers to cells, nodes or places follows:
+//! what stands on lost flesh goes too, each part with its share of stiffness or force. What stays keeps its order, its
+//! names and its channels, so that tracks, probes and recordings go on.
 
 mod surface;
 
@@ -192,9 +192,8 @@ impl<'a> Loss<'a> {
         after.positions(rest.positions(), &mut nearest);
         let near = ROUNDING * mesh.bounds().diagonal();
         // On a face between a cell that goes and one that stays a place stays.
-        let is_lost = |k: usize| {
-            self.rest.cells[before.cells()[k] as usize].is_none() && nearest[k].distance(places[k]) > near
-        };
+        let is_lost =
+            |k: usize| self.rest.cells[before.cells()[k] as usize].is_none() && nearest[k].distance(places[k]) > near;
         (0..places.len()).map(is_lost).collect()
     }
 

@@ -54,9 +54,8 @@ fn carry_exits(history: &History, vertices: &[Option<u32>], old: &Model, new: &M
     for (vertex, (&exit, &depth)) in history.contact_exits.iter().zip(&history.contact_depths).enumerate() {
         let Some(vertex) = vertices[vertex] else { continue };
         let corners = old.contact.triangles.get(exit as usize);
-        let corners = corners.and_then(|&[a, b, c]| {
-            Some([vertices[a as usize]?, vertices[b as usize]?, vertices[c as usize]?])
-        });
+        let corners =
+            corners.and_then(|&[a, b, c]| Some([vertices[a as usize]?, vertices[b as usize]?, vertices[c as usize]?]));
         if let Some(&triangle) = corners.and_then(|corners| known.get(&sorted(corners))) {
             result.contact_exits[vertex as usize] = triangle;
             result.contact_depths[vertex as usize] = depth;

@@ -52,9 +52,10 @@ impl Loss<'_> {
         let (bare, cells) = self.rest.mesh.boundary_triangles_with_cells();
         let mut vertex_of: BTreeMap<u32, u32> = BTreeMap::new();
         for (triangle, cell) in bare.into_iter().zip(cells).filter(|(t, _)| !was_boundary.contains(&sorted(*t))) {
-            kept.push(triangle.map(|node| {
-                *vertex_of.entry(node).or_insert_with(|| rows.add(cell, std::iter::once((node, 1.0))))
-            }));
+            kept.push(
+                triangle
+                    .map(|node| *vertex_of.entry(node).or_insert_with(|| rows.add(cell, std::iter::once((node, 1.0))))),
+            );
         }
         let Rows { ends, nodes, weights, cells } = rows;
         let embedding = Embedding::from_rows(&ends, nodes, weights, cells).unwrap_or_default();
