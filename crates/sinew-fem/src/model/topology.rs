@@ -58,8 +58,9 @@ fn inverse(numbers: &[Option<u32>], count: usize) -> Vec<Option<usize>> {
 impl State {
     /// This state of the model `old` as one of the model `new`, whose nodes and cells are numbered by `map`.
     ///
-    /// Positions, velocities, reactions and what schemes remember of points move along. Contacts that still exist keep
-    /// what they remember. Spectra of lattices are those of other matrices now, and are found anew.
+    /// Positions, velocities, reactions and rates move along with their points, and contacts that still exist keep what
+    /// they remember. What schemes over two steps remember was made by forces that are gone, and the spectra of lattices
+    /// are those of other matrices: both are found anew.
     pub fn carried(&self, map: &TopologyMap, old: &Model, new: &Model) -> State {
         let points = map.points(old, new);
         let from = inverse(&points, new.kinematics.point_count());
@@ -80,20 +81,13 @@ impl State {
         history.activations.clone_from(&before.activations);
         (history.contact_exits, history.contact_depths) = (contact_exits, contact_depths);
         history.contact_memory.extend(contact_memory);
-        let positions = &state.positions;
-        let carried = |list: &Vec<Vec3>, fallback: &[Vec3]| match list.is_empty() {
-            true => Vec::new(),
-            false => {
-                let mut carried = fallback.to_vec();
-                carry(list, &from, &mut carried);
-                carried
-            }
-        };
-        history.previous_positions = carried(&before.previous_positions, positions);
-        history.previous_velocities = carried(&before.previous_velocities, &state.velocities);
-        history.accelerations = carried(&before.accelerations, &vec![Vec3::zero(); positions.len()]);
+        // The past of schemes over two steps was made by forces that are gone, so they begin anew.
+        if !(before.previous_positions.is_empty() && before.accelerations.is_empty()) {
+            history.last_dt = 0.0;
+        }
         if !history.fiber_start.is_empty() {
-            history.fiber_start = carried(&before.fiber_start, positions);
+            history.fiber_start.clone_from(&state.positions);
+            carry(&before.fiber_start, &from, &mut history.fiber_start);
         }
         state
     }
