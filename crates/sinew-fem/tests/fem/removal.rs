@@ -6,6 +6,8 @@ use sinew_fem::model::{
     AttachTarget, ColliderParams, FleshPlace, MuscleParams, Remaining, RemovalError, Slack, StrandParams, TendonParams,
 };
 use sinew_fem::{Contacts, Model, ModelBuilder, Regime, SolverParams, State, StepContext};
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::procedural::box_surface;
 use sinew_geometry::shape::{Plane, Pose};
 use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
@@ -221,4 +223,28 @@ fn removals_that_leave_nothing_are_refused() {
     one_end.pin(pin(0, "tip", nodes, Vec3::zero()));
     let error = one_end.without_cells(0, &cells_where(&mesh, |x| x > 7.0)).err().unwrap();
     assert!(error.to_string().contains("\"tip\""), "{error}");
+}
+
+/// A finer surface loses what lay in lost cells, and the cut is closed by the faces of the cells behind it.
+#[test]
+fn finer_surfaces_show_the_cut() {
+    let (size, mesh) = (Vec3::new(2.0, 1.0, 1.0), tets([2.0, 1.0, 1.0], [4, 2, 2]));
+    let skin = box_surface(size, [12, 6, 6]).unwrap();
+    let mut bar = body("bar", mesh.clone(), spec(Law::StableNeoHookean));
+    bar.surface = Some((skin.triangles().to_vec(), Embedding::bind(&mesh, skin.positions()).unwrap()));
+    let mut builder = ModelBuilder::new();
+    builder.add_body(bar);
+    let rest = builder.without_cells(0, &cells_where(&mesh, |x| x > 1.1)).unwrap().parts.build().unwrap();
+    let (mesh, surface) = (&rest.bodies[0].mesh, &rest.bodies[0].surface);
+    let places = surface.positions(mesh.positions());
+    assert!(places.iter().all(|x| x.x < 1.0 + 1e-9));
+    let mut cut = Vec3::zero();
+    for &triangle in &surface.triangles {
+        let [a, b, c] = triangle.map(|vertex| places[vertex as usize]);
+        if [a, b, c].iter().all(|x| x.x > 1.0 - 1e-9) {
+            cut += (b - a).cross(c - a) * 0.5;
+        }
+    }
+    assert!((cut - Vec3::unit(0)).norm() < 1e-12, "one square meter, seen from outside: {cut:?}");
+    assert!(surface.areas.iter().sum::<f64>() > 5.0, "four sides of one square meter and both ends, but for a seam");
 }
