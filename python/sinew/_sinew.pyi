@@ -479,7 +479,7 @@ class Recording:
         """
     def mesh(self, /, body: str | None = None) -> Mesh:
         """
-        Mesh of a body at rest.
+        Mesh of a body at rest, as it is in the first frame.
         """
     @property
     def path(self, /) -> Path:
@@ -493,7 +493,8 @@ class Recording:
         """
     def positions(self, /, body: str | None = None) -> npt.NDArray[Any]:
         """
-        Positions of the nodes of a body over all frames that have them [m], shape (frames, nodes, 3).
+        Positions of the nodes of a body over all frames that have them [m], shape (frames, nodes, 3). Raises an error
+        if the body loses cells: then frames differ in size.
         """
     @property
     def probes(self, /) -> dict[str, Any]:
@@ -681,7 +682,8 @@ class Simulation:
 
     Arrays such as `positions` are views of the simulation's memory: they cost nothing, are read-only, and show the new
     frame after each step. Copy them (`.copy()`) to keep a frame. They stay valid as long as you hold them, even after
-    the simulation is gone. While another thread computes a step, they show intermediate values.
+    the simulation is gone. While another thread computes a step, they show intermediate values. Where a scene takes cells
+    away (`remove`), ask for them again: older views stay at the frame before.
 
     Other Python threads can run while a step is computed. A simulation steps in one thread at a time; a second thread
     gets an error.

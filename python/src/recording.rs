@@ -82,13 +82,14 @@ impl Recording {
         Ok(dict)
     }
 
-    /// Mesh of a body at rest.
+    /// Mesh of a body at rest, as it is in the first frame.
     #[pyo3(signature = (body=None))]
     fn mesh(&self, body: Option<&str>) -> PyResult<Mesh> {
         Ok(mesh_of(&self.recording.header().bodies[self.find(body)?].mesh))
     }
 
-    /// Positions of the nodes of a body over all frames that have them [m], shape (frames, nodes, 3).
+    /// Positions of the nodes of a body over all frames that have them [m], shape (frames, nodes, 3). Raises an error
+    /// if the body loses cells: then frames differ in size.
     #[pyo3(signature = (body=None))]
     fn positions<'py>(&self, py: Python<'py>, body: Option<&str>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let index = self.find(body)?;
@@ -104,6 +105,9 @@ impl Recording {
         });
         let all = all.map_err(error::other)?;
         let nodes = header.bodies[index].mesh.node_count();
+        if all.iter().any(|positions| positions.len() != 3 * nodes) {
+            return Err(error::other("the body loses cells, so frames differ in size: read them one by one"));
+        }
         let flat: Vec<f64> = all.concat();
         let array = numpy::ndarray::Array3::from_shape_vec((all.len(), nodes, 3), flat).map_err(error::other)?;
         Ok(PyArray3::from_owned_array(py, array))

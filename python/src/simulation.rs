@@ -33,7 +33,8 @@ use crate::waiting::{self, Objection};
 ///
 /// Arrays such as `positions` are views of the simulation's memory: they cost nothing, are read-only, and show the new
 /// frame after each step. Copy them (`.copy()`) to keep a frame. They stay valid as long as you hold them, even after
-/// the simulation is gone. While another thread computes a step, they show intermediate values.
+/// the simulation is gone. While another thread computes a step, they show intermediate values. Where a scene takes cells
+/// away (`remove`), ask for them again: older views stay at the frame before.
 ///
 /// Other Python threads can run while a step is computed. A simulation steps in one thread at a time; a second thread
 /// gets an error.
@@ -139,7 +140,7 @@ impl Simulation {
     fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = slf.get().lock(slf.py())?;
         // SAFETY: the arrays of a state keep their address and length for the life of the simulation, which the view
-        // keeps alive.
+        // keeps alive; states of models that removals replace are kept.
         Ok(unsafe { view_vectors(&inner.simulation.state().positions, slf.clone().into_any()) })
     }
 
@@ -392,6 +393,8 @@ impl Simulation {
         }
         let mut simulation = compiled.map_err(|problem| error::scene(&problem))?;
         let is_small = simulation.model().kinematics.point_count() < sinew_fem::Simulation::POOLED_POINTS;
+        // Arrays are views of models and states, also of those that removals of cells replace.
+        simulation.keep_past_models();
         simulation.set_interrupt(if is_small { objection.listening_interrupt() } else { objection.interrupt() });
         let inner = Mutex::new(Inner { simulation, recorder: None });
         let pool = match is_small {
@@ -500,7 +503,7 @@ impl Body {
     #[getter]
     fn rest_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = self.simulation.get().lock(py)?;
-        // SAFETY: a model never changes, and the array keeps the simulation alive.
+        // SAFETY: a model never changes, those that removals replace are kept, and the array keeps the simulation alive.
         Ok(unsafe { view_vectors(inner.simulation.model().bodies[self.index].mesh.positions(), self.owner(py)) })
     }
 
@@ -521,7 +524,7 @@ impl Body {
         let dict = PyDict::new(py);
         for block in inner.simulation.model().bodies[self.index].mesh.blocks() {
             let shape = crate::mesh::shape_of(block.kind);
-            // SAFETY: a model never changes, and the array keeps the simulation alive.
+            // SAFETY: as above.
             let cells = unsafe { view_rows(&block.nodes, block.kind.nodes_per_cell(), self.owner(py)) };
             dict.set_item(shape.name(), cells)?;
         }

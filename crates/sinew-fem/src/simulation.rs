@@ -1,13 +1,17 @@
 //! A running simulation: model, state, control, solver, and the tracks that move the controls.
 
 mod observed;
+mod removals;
 mod steps;
 
 use std::cell::{Cell, OnceCell};
 
+use sinew_math::Vec3;
 use sinew_math::parallel::in_pool;
 
 use observed::Observed;
+pub use removals::Removal;
+use removals::Removals;
 
 use crate::collider::collider_poses;
 use crate::command::Command;
@@ -77,6 +81,10 @@ pub struct Simulation {
     size: f64,
     /// Polled between steps.
     interrupt: Interrupt,
+    /// Cells to remove during the run.
+    removals: Option<Removals>,
+    /// What removals replaced, if it is kept.
+    past: Option<Vec<(Model, State)>>,
     /// Notes from compiling the scene: repairs, and anything that deserves attention.
     pub notes: Vec<String>,
 }
@@ -142,6 +150,8 @@ impl Simulation {
             step_backup,
             size,
             interrupt: Interrupt::default(),
+            removals: None,
+            past: None,
             notes: Vec::new(),
         };
         simulation.set_interrupt(Interrupt::ambient());
@@ -163,17 +173,24 @@ impl Simulation {
         self.held.iter().map(|&(channel, value)| (self.control.table().names()[channel.0 as usize].as_str(), value))
     }
 
-    /// Whether a state has the sizes of this model.
+    /// Whether a state has the sizes of this model at its time.
     pub fn accepts(&self, state: &State) -> bool {
-        let own = &self.state;
-        state.positions.len() == own.positions.len()
-            && state.velocities.len() == own.velocities.len()
-            && state.unknowns.vectors.len() == own.unknowns.vectors.len()
+        let (own, history) = (&self.state, &self.state.history);
+        let [points, unknowns] = self.sizes_at(self.frame_of(state.time));
+        let all = |own: &[Vec3]| if own.is_empty() { 0 } else { points };
+        state.positions.len() == points
+            && state.velocities.len() == points
+            && state.unknowns.vectors.len() == unknowns
             && state.unknowns.rotations.len() == own.unknowns.rotations.len()
-            && state.history.collider_poses.len() == own.history.collider_poses.len()
-            && state.history.previous_positions.len() == own.history.previous_positions.len()
-            && state.history.previous_velocities.len() == own.history.previous_velocities.len()
-            && state.history.accelerations.len() == own.history.accelerations.len()
+            && state.history.collider_poses.len() == history.collider_poses.len()
+            && state.history.previous_positions.len() == all(&history.previous_positions)
+            && state.history.previous_velocities.len() == all(&history.previous_velocities)
+            && state.history.accelerations.len() == all(&history.accelerations)
+    }
+
+    /// The frame of a time.
+    fn frame_of(&self, time: f64) -> usize {
+        (time * self.params.frame_rate).round() as usize
     }
 
     /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. Overwrites the
@@ -182,8 +199,9 @@ impl Simulation {
     /// # Panics
     /// When the state has another number of points: see [`Simulation::accepts`].
     pub fn set_state(&mut self, state: &State) {
+        self.frame_index = self.frame_of(state.time);
+        self.go_to_topology_of(self.frame_index);
         assert_eq!(state.positions.len(), self.state.positions.len(), "the state of another model");
-        self.frame_index = (state.time * self.params.frame_rate).round() as usize;
         self.state.clone_from(state);
         let time = self.state.time;
         self.drive(time);
@@ -196,6 +214,7 @@ impl Simulation {
     /// # Panics
     /// When the state has another number of points.
     pub fn start_from(&mut self, state: &State) {
+        self.go_to_topology_of(self.frame_of(state.time));
         assert_eq!(state.positions.len(), self.state.positions.len(), "the state of another model");
         let mut fresh = self.model.initial_state();
         self.solver.prepare(&self.model, &mut fresh);
@@ -262,7 +281,8 @@ impl Simulation {
     pub(crate) fn probe_gradient(&self, index: usize) -> Option<ProbeGradient> {
         let Self { model, state, control, report, .. } = self;
         let Observed { summaries, contacts, .. } = self.observed();
-        let ctx = ProbeContext { model, state, control, report, summaries, contacts };
+        let renumbered = self.renumbered();
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts, renumbered };
         let (probe, index) = self.find_probe(index);
         let mut out = ProbeGradient::zero(model.kinematics.point_count(), model.kinematics.unknown_count());
         probe.add_gradient(&ctx, index, &mut out).then_some(out)
@@ -272,7 +292,7 @@ impl Simulation {
     pub(crate) fn probe_at(&self, index: usize, state: &State, control: &Control) -> f64 {
         let report = StepReport { energies: self.model.energies(state, control), ..self.report };
         let mut observed = Observed::default();
-        observed.look(&self.model, state, control, &report, &self.probes);
+        observed.look(&self.model, state, control, &report, &self.probes, self.renumbered());
         observed.values[index]
     }
 

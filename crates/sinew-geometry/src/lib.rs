@@ -44,6 +44,8 @@ pub mod shape;
 pub use embedding::{Embedding, EmbeddingError};
 pub use fill::{FillError, FillOptions, Filled, fill_surface};
 pub use lattice::{HexLattice, LatticeError, LatticeOptions};
-pub use mesh::{Aabb, CellBlock, CellKind, CellMesh, MeshError, MeshField, MeshQuality, MeshReport, TriMesh};
+pub use mesh::{
+    Aabb, CellBlock, CellKind, CellMesh, MeshError, MeshField, MeshQuality, MeshReport, RemainingMesh, TriMesh,
+};
 pub use region::{Region, RegionError};
 pub use shape::Shape;

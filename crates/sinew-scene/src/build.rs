@@ -34,6 +34,7 @@ use crate::spec::material::{Fibers, Material};
 use crate::spec::mesh::{BoxMesh, FileMesh, FillMesh, Mesh, SphereMesh};
 use crate::spec::muscle::Muscle;
 use crate::spec::region::Region;
+use crate::spec::removal::Removal;
 use crate::spec::rigid::{Collider, ColliderShape, PlaneShape, Rigid, RigidShape, SphereShape};
 use crate::spec::{Probe, Up};
 use crate::track::{Interpolation, Track};
@@ -153,6 +154,11 @@ impl SceneBuilder {
         pins.push(Pin { region: region.into(), ..Pin::default() });
         let last = pins.len() - 1;
         &mut pins[last]
+    }
+
+    /// Takes the cells of a region away at a time \[s\].
+    pub fn remove(&mut self, body: BodyHandle, region: impl Into<String>, at: f64) {
+        self[body].remove.push(Removal { region: region.into(), at });
     }
 
     /// Adds a muscle to the flesh of a body.
@@ -310,6 +316,7 @@ mod tests {
     fn what_was_built_is_what_is_read() {
         let (mut builder, strip) = builder();
         builder[strip].density = 1234.5;
+        builder.remove(strip, "x-max", 0.5);
         let tip = builder.probe("tip", strip, "x-max");
         builder.expect(tip.position(Axis::X), near(0.15, 0.05));
         let scene = builder.build().unwrap_or_else(|error| panic!("{error}"));

@@ -8,6 +8,7 @@ mod muscle;
 mod probe;
 mod record;
 mod region;
+mod removal;
 mod rig;
 mod rigid;
 mod solver;
@@ -30,6 +31,7 @@ pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic
     checker.check_names();
     for (i, body) in scene.body.iter().enumerate() {
         checker.check_body(body, &format!("body[{i}]"));
+        checker.check_removals(i, body, is_sound);
     }
     checker.check_rigids();
     checker.check_contact();

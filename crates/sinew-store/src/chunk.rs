@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Header,
     /// One frame.
     Frame,
+    /// Bodies whose cells have changed, from the next frame on.
+    Topology,
 }
 
 impl Kind {
@@ -38,11 +40,12 @@ impl Kind {
         match self {
             Kind::Header => *b"HEAD",
             Kind::Frame => *b"FRAM",
+            Kind::Topology => *b"TOPO",
         }
     }
 
     fn from_tag(tag: [u8; 4]) -> Option<Kind> {
-        [Kind::Header, Kind::Frame].into_iter().find(|kind| kind.tag() == tag)
+        [Kind::Header, Kind::Frame, Kind::Topology].into_iter().find(|kind| kind.tag() == tag)
     }
 }
 

@@ -50,7 +50,8 @@ pub(super) struct StoredBody {
 impl StoredFrame {
     /// The frame in the form that recorders take.
     pub fn view<'a>(&'a self, header: &'a Header) -> Frame<'a> {
-        let bodies = header.bodies.iter().zip(&self.bodies).map(|(body, stored)| BodyFrame {
+        let bodies = header.bodies_at(self.topology_revision).iter().zip(&self.bodies);
+        let bodies = bodies.map(|(body, stored)| BodyFrame {
             name: &body.name,
             mesh: &body.mesh,
             positions: &stored.positions,
@@ -261,7 +262,7 @@ pub(super) fn decode(
         if frame.poses.len() != header.shapes.len() {
             return Err(input.broken("the number of poses"));
         }
-        for body in &header.bodies {
+        for body in header.bodies_at(frame.topology_revision) {
             let (nodes, cells) = (body.mesh.node_count(), body.mesh.cell_count());
             let positions = vectors(&levels.take(&mut input, 3, nodes, past)?);
             let velocities = vectors(&levels.take(&mut input, 3, nodes, past)?);

@@ -1,4 +1,4 @@
-//! The constant part of a recording.
+//! The constant part of a recording, and the bodies whose cells change.
 
 use sinew_fem::Frame;
 use sinew_geometry::embedding::Embedding;
@@ -49,6 +49,33 @@ pub struct RecordedShape {
     pub is_dynamic: bool,
 }
 
+/// The bodies after a change of their cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopologyChange {
+    /// From the first frame of this revision on.
+    pub revision: u64,
+    /// All deformable bodies.
+    pub bodies: Vec<RecordedBody>,
+}
+
+impl TopologyChange {
+    pub(super) fn of(frame: &Frame<'_>) -> Self {
+        Self { revision: frame.topology_revision, bodies: recorded_bodies(frame) }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = ByteWriter::default();
+        out.u64(self.revision);
+        out.list(self.bodies.iter(), write_body);
+        out.0
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        let mut input = ByteReader::new(bytes);
+        Ok(Self { revision: input.u64("a revision")?, bodies: input.list(8, "the bodies", read_body)? })
+    }
+}
+
 /// The constant data of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
@@ -68,8 +95,10 @@ pub struct Header {
     pub has_stress: bool,
     /// Whether contact points are recorded.
     pub has_contacts: bool,
-    /// Deformable bodies.
+    /// Deformable bodies in the first frame.
     pub bodies: Vec<RecordedBody>,
+    /// What becomes of them when cells are taken away, in order of revisions; stored before the frames that they concern.
+    pub changes: Vec<TopologyChange>,
     /// Rigid bodies and colliders.
     pub shapes: Vec<RecordedShape>,
     /// Names of the probes.
@@ -79,22 +108,18 @@ pub struct Header {
 impl Header {
     /// Copies the constant data of a frame.
     pub(super) fn set_content(&mut self, frame: &Frame<'_>) {
-        self.bodies = frame
-            .bodies
-            .iter()
-            .map(|body| RecordedBody {
-                name: body.name.into(),
-                mesh: body.mesh.clone(),
-                triangles: body.surface_triangles.to_vec(),
-                nearest_nodes: body.surface_nodes.to_vec(),
-                embedding: body.surface_embedding.cloned(),
-            })
-            .collect();
+        self.bodies = recorded_bodies(frame);
         let shapes = frame.shapes.iter();
         self.shapes = shapes
             .map(|s| RecordedShape { name: s.name.into(), shape: s.shape.clone(), is_dynamic: s.is_dynamic })
             .collect();
         self.probe_names = frame.probe_names.to_vec();
+    }
+
+    /// The bodies of frames of a revision.
+    pub fn bodies_at(&self, revision: u64) -> &[RecordedBody] {
+        let change = self.changes.iter().rev().find(|change| change.revision <= revision);
+        change.map_or(&self.bodies, |change| &change.bodies)
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -129,6 +154,7 @@ impl Header {
             has_stress: input.u8("a flag")? != 0,
             has_contacts: input.u8("a flag")? != 0,
             bodies: input.list(8, "the bodies", read_body)?,
+            changes: Vec::new(),
             shapes: input.list(8, "the shapes", |input| {
                 let name = input.text("a name")?;
                 let shape = read_shape(input)?;
@@ -142,6 +168,17 @@ impl Header {
             Err(input.broken("the frame rate or the error"))
         }
     }
+}
+
+fn recorded_bodies(frame: &Frame<'_>) -> Vec<RecordedBody> {
+    let recorded = |body: &sinew_fem::BodyFrame<'_>| RecordedBody {
+        name: body.name.into(),
+        mesh: body.mesh.clone(),
+        triangles: body.surface_triangles.to_vec(),
+        nearest_nodes: body.surface_nodes.to_vec(),
+        embedding: body.surface_embedding.cloned(),
+    };
+    frame.bodies.iter().map(recorded).collect()
 }
 
 fn write_body(out: &mut ByteWriter, body: &RecordedBody) {

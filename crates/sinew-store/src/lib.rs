@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub use chunk::MAGIC;
 pub use frame::StoredFrame;
-pub use header::{Header, RecordedBody, RecordedShape};
+pub use header::{Header, RecordedBody, RecordedShape, TopologyChange};
 pub use reader::Recording;
 pub use writer::{RecordingParams, RecordingWriter};
 

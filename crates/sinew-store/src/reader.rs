@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::StoreError;
 use super::chunk::{self, Kind, Place};
 use super::frame::{self, FrameLevels, StoredFrame};
-use super::header::Header;
+use super::header::{Header, TopologyChange};
 
 /// An open recording, without a cut-off or damaged end.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Recording {
     path: PathBuf,
     file: Mutex<File>,
     header: Header,
+    /// Where the changes of the header stand.
+    changes: Vec<Place>,
     frames: Vec<Entry>,
     /// Bytes of whole chunks.
     length: u64,
@@ -46,12 +48,20 @@ impl Recording {
         let size = file.metadata()?.len();
         let first = chunk::locate(&mut file, chunk::START, size)?.filter(|place| place.kind == Kind::Header);
         let head = first.ok_or(StoreError::Empty)?;
-        let header = Header::decode(&chunk::payload(&mut file, &head)?.ok_or(StoreError::Empty)?)?;
+        let mut header = Header::decode(&chunk::payload(&mut file, &head)?.ok_or(StoreError::Empty)?)?;
         let mut frames: Vec<Entry> = Vec::new();
+        let mut changes: Vec<Place> = Vec::new();
         let mut offset = head.end();
-        while let Some(place) = chunk::locate(&mut file, offset, size)?.filter(|place| place.kind == Kind::Frame) {
-            let flags = chunk::first_byte(&mut file, &place)?;
-            frames.push(Entry { place, is_key: frame::is_key(&flags), has_geometry: frame::has_geometry(&flags) });
+        while let Some(place) = chunk::locate(&mut file, offset, size)?.filter(|place| place.kind != Kind::Header) {
+            if place.kind == Kind::Topology {
+                // Frames after a damaged one cannot be read.
+                let Some(payload) = chunk::payload(&mut file, &place)? else { break };
+                header.changes.push(TopologyChange::decode(&payload)?);
+                changes.push(place);
+            } else {
+                let flags = chunk::first_byte(&mut file, &place)?;
+                frames.push(Entry { place, is_key: frame::is_key(&flags), has_geometry: frame::has_geometry(&flags) });
+            }
             offset = place.end();
         }
         // After a power failure the last chunks may have their length but not their content.
@@ -66,7 +76,7 @@ impl Recording {
             return Err(StoreError::Empty);
         }
         let (file, cache) = (Mutex::new(file), Mutex::new(None));
-        Ok(Recording { path: path.into(), file, header, frames, length, lost: size - length, cache })
+        Ok(Recording { path: path.into(), file, header, changes, frames, length, lost: size - length, cache })
     }
 
     /// The file.
@@ -102,6 +112,13 @@ impl Recording {
     /// Number of frames in the first `length` bytes; `None` if no frame ends there.
     pub fn frames_within(&self, length: u64) -> Option<usize> {
         self.frames.iter().position(|entry| entry.place.end() == length).map(|last| last + 1)
+    }
+
+    /// What the first `length` bytes know of bodies.
+    pub(super) fn header_within(&self, length: u64) -> Header {
+        let mut header = self.header.clone();
+        header.changes.truncate(self.changes.iter().filter(|place| place.end() <= length).count());
+        header
     }
 
     /// Decodes a frame, and the frames before it from which it is predicted.

@@ -9,7 +9,7 @@ use sinew_fem::{Frame, RecordError};
 use super::KEY_INTERVAL;
 use super::chunk::{self, Kind};
 use super::frame::{self, FrameLevels, StoredFrame};
-use super::header::Header;
+use super::header::{Header, TopologyChange};
 use super::reader::Recording;
 
 /// Parameters of a recording.
@@ -43,6 +43,8 @@ pub struct RecordingWriter {
     past: Vec<FrameLevels>,
     since_key: usize,
     has_header: bool,
+    /// That of the last frame.
+    topology_revision: u64,
 }
 
 impl RecordingWriter {
@@ -61,6 +63,7 @@ impl RecordingWriter {
             past: Vec::new(),
             since_key: 0,
             has_header: false,
+            topology_revision: 0,
         })
     }
 
@@ -71,16 +74,18 @@ impl RecordingWriter {
         let mut file = File::options().write(true).open(path).map_err(failed)?;
         file.set_len(length).map_err(failed)?;
         file.seek(SeekFrom::Start(length)).map_err(failed)?;
+        let last = recording.frames_within(length).and_then(|count| recording.frame(count.checked_sub(1)?).ok());
         Ok(Self {
             path: path.into(),
             file,
             length,
-            header: recording.header().clone(),
+            header: recording.header_within(length),
             every: params.every.max(1),
             // The next frame is independent: the frames before need not be decoded.
             past: Vec::new(),
             since_key: 0,
             has_header: true,
+            topology_revision: last.map_or(0, |frame| frame.topology_revision),
         })
     }
 
@@ -100,8 +105,17 @@ impl RecordingWriter {
             self.header.set_content(frame);
             self.put(Kind::Header, &self.header.encode())?;
             self.has_header = true;
+        } else if frame.topology_revision != self.topology_revision {
+            let change = TopologyChange::of(frame);
+            self.put(Kind::Topology, &change.encode())?;
+            self.header.changes.push(change);
+            // Other nodes cannot be predicted from those before.
+            self.past.clear();
+            self.since_key = 0;
         }
-        if let Some((body, recorded)) = frame.bodies.iter().zip(&self.header.bodies).find(|(body, recorded)| {
+        self.topology_revision = frame.topology_revision;
+        let recorded = self.header.bodies_at(frame.topology_revision);
+        if let Some((body, recorded)) = frame.bodies.iter().zip(recorded).find(|(body, recorded)| {
             body.mesh.node_count() != recorded.mesh.node_count() || body.mesh.cell_count() != recorded.mesh.cell_count()
         }) {
             let reason =

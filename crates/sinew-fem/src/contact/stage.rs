@@ -25,6 +25,7 @@ use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH, Party};
 use super::surface::{ContactModel, PlaneGroup};
 use crate::collider::{Collider, collider_poses};
 use crate::control::Control;
+use crate::revision::Revision;
 use crate::state::{ContactMemory, History, State};
 
 /// Pairs per parallel block.
@@ -156,6 +157,8 @@ pub(crate) struct StepStart<'a> {
 /// The stage with its memory; everything it knows of the past comes with the state.
 #[derive(Default)]
 pub(crate) struct ContactStage {
+    /// The model that everything was laid out for.
+    revision: Option<Revision>,
     tree: Option<SurfaceTree>,
     margins: Vec<f64>,
     edge_areas: Vec<f64>,
@@ -207,9 +210,10 @@ impl ContactStage {
 
     fn prepare(&mut self, contact: &ContactModel) {
         let count = contact.vertex_count();
-        if self.start.len() == count && !self.chunks.is_empty() {
+        if self.revision == Some(contact.revision) {
             return;
         }
+        *self = Self { revision: Some(contact.revision), ..Self::default() };
         self.chunks.resize_with(1, Chunk::default);
         for list in [&mut self.start, &mut self.end, &mut self.y, &mut self.swept, &mut self.placed] {
             list.clear();

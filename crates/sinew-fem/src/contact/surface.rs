@@ -10,6 +10,7 @@ use sinew_math::parallel::for_each_block_mut;
 use super::patches::Patches;
 use super::restitution::bounce_damping;
 use super::rule::{ContactMode, ContactRule, Party};
+use crate::revision::Revision;
 use crate::collider::Collider;
 
 /// Default distance at which barriers start, in mean edges of the finer surface.
@@ -90,6 +91,8 @@ pub struct Obstacle {
 /// Everything that can touch, and the rules; constant in time.
 #[derive(Clone, Debug, Default)]
 pub struct ContactModel {
+    /// Key of everything that is computed from these surfaces and kept.
+    pub(crate) revision: Revision,
     /// Participants.
     pub groups: Vec<Group>,
     /// Slip at which friction reaches its maximum, per step length \[m/s\].

@@ -9,7 +9,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::places::{add_flesh_points, anchor};
 use super::{
-    Assembly, AttachTarget, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, RowBounds, StepContext,
+    Assembly, AttachTarget, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, Renumbered, RowBounds, StepContext,
 };
 use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
@@ -34,22 +34,33 @@ pub struct AttachmentParams {
     pub points: AttachPoints,
     /// To what.
     pub target: AttachTarget,
-    /// Stiffness of each spring [N/m].
+    /// Stiffness of each spring \[N/m\].
     pub stiffness: Vec<f64>,
+    /// Center of its rotation \[m\]; the mean of the points when `None`.
+    pub pivot: Option<Vec3>,
 }
 
 impl AttachmentParams {
     /// Nodes by springs of total stiffness `stiffness` [N/m].
     pub fn nodes(body: usize, name: impl Into<String>, nodes: Vec<u32>, target: AttachTarget, stiffness: f64) -> Self {
         let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
-        Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness }
+        Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness, pivot: None }
     }
 
     /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
     pub fn places(body: usize, name: impl Into<String>, springs: Vec<(Vec3, f64)>, target: AttachTarget) -> Self {
         let (places, stiffness) = springs.into_iter().unzip();
-        Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness }
+        Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness, pivot: None }
     }
+}
+
+fn mean(places: &[Vec3]) -> Vec3 {
+    places.iter().sum::<Vec3>() / places.len().max(1) as f64
+}
+
+/// The entries with a mark.
+fn marked<'a, T>(list: &'a [T], marks: &'a [bool]) -> impl Iterator<Item = &'a T> {
+    list.iter().zip(marks).filter_map(|(entry, &mark)| mark.then_some(entry))
 }
 
 impl ForceParams for AttachmentParams {
@@ -72,7 +83,7 @@ impl ForceParams for AttachmentParams {
             let mut vector = |what: &str| channels.add_vector(&format!("{name}.{what}"), [0.0; 3]);
             (vector("translation"), vector("rotation"))
         });
-        let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
+        let pivot = self.pivot.unwrap_or_else(|| mean(&positions));
         let springs = points.iter().zip(anchors).zip(&self.stiffness).map(|((&point, to), &stiffness)| {
             let anchor = if to.entries.is_empty() { Anchor::Place(to.rest) } else { Anchor::Points(to.entries) };
             SpringPoint { point, anchor, stiffness }
@@ -81,24 +92,36 @@ impl ForceParams for AttachmentParams {
         Ok(Box::new(Attachment { name, springs, motion, pivot }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
-        let (points, is_left): (_, Vec<bool>) = match &self.points {
+    /// The center of rotation stays where it was.
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+        let (places, mut is_left): (Vec<Vec3>, Vec<bool>) = match &self.points {
             AttachPoints::Nodes(nodes) => {
-                let new: Vec<Option<u32>> = nodes.iter().map(|&node| map.node(self.body, node)).collect();
-                (
-                    AttachPoints::Nodes(new.iter().flatten().copied().collect()),
-                    new.iter().map(Option::is_some).collect(),
-                )
+                let left = |&node: &u32| (map.rest_position(self.body, node), map.node(self.body, node).is_some());
+                nodes.iter().map(left).unzip()
             }
-            AttachPoints::Places(places) => {
-                let is_left = |place: &Vec3| map.has_flesh_at(self.body, *place);
-                let left = places.iter().copied().filter(is_left).collect();
-                (AttachPoints::Places(left), places.iter().map(is_left).collect())
-            }
+            AttachPoints::Places(places) => (places.clone(), map.places_left(self.body, places)),
         };
-        let kept = self.stiffness.iter().zip(is_left).filter(|(_, is_left)| *is_left);
-        let stiffness: Vec<f64> = kept.map(|(&stiffness, _)| stiffness).collect();
-        (!stiffness.is_empty()).then(|| Arc::new(Self { points, stiffness, ..self.clone() }) as _)
+        if let AttachTarget::Body(target) = self.target {
+            is_left.iter_mut().zip(map.places_left(target, &places)).for_each(|(left, other)| *left &= other);
+        }
+        let points = match &self.points {
+            AttachPoints::Nodes(nodes) => {
+                let new = marked(nodes, &is_left).filter_map(|&node| map.node(self.body, node));
+                AttachPoints::Nodes(new.collect())
+            }
+            AttachPoints::Places(places) => AttachPoints::Places(marked(places, &is_left).copied().collect()),
+        };
+        let stiffness: Vec<f64> = marked(&self.stiffness, &is_left).copied().collect();
+        Renumbered {
+            body: self.body,
+            kind: "attachment",
+            name: self.name.clone(),
+            things: "springs",
+            lost: self.stiffness.len() - stiffness.len(),
+            count: self.stiffness.len(),
+            needs_some: false,
+            params: Arc::new(Self { points, stiffness, pivot: self.pivot.or(Some(mean(&places))), ..self.clone() }),
+        }
     }
 
     fn rank(&self) -> u8 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sinew_math::Vec3;
 
 use super::params::nodes_left;
-use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, StepContext};
+use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, Renumbered, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
@@ -29,9 +29,18 @@ impl ForceParams for LoadParams {
         Ok(Box::new(Load { name, points, channels: Some(channels) }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
         let weights = nodes_left(&self.weights, self.body, map);
-        (!weights.is_empty()).then(|| Arc::new(Self { weights, ..self.clone() }) as _)
+        Renumbered {
+            body: self.body,
+            kind: "load",
+            name: self.name.clone(),
+            things: "nodes",
+            lost: self.weights.len() - weights.len(),
+            count: self.weights.len(),
+            needs_some: false,
+            params: Arc::new(Self { weights, ..self.clone() }),
+        }
     }
 
     fn rank(&self) -> u8 {
@@ -57,9 +66,18 @@ impl ForceParams for NodalForceParams {
         Ok(Box::new(Load { name, points, channels: None }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
         let forces = nodes_left(&self.forces, self.body, map);
-        (!forces.is_empty()).then(|| Arc::new(Self { forces, ..self.clone() }) as _)
+        Renumbered {
+            body: self.body,
+            kind: "load",
+            name: self.name.clone(),
+            things: "nodes",
+            lost: self.forces.len() - forces.len(),
+            count: self.forces.len(),
+            needs_some: false,
+            params: Arc::new(Self { forces, ..self.clone() }),
+        }
     }
 
     fn rank(&self) -> u8 {

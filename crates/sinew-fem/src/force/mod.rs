@@ -26,7 +26,7 @@ pub use bone::Bone;
 pub use contact::ContactForce;
 pub use gravity::Gravity;
 pub use load::{Load, LoadParams, NodalForceParams};
-pub use params::{Assembly, ForceError, ForceParams, NodeMap};
+pub use params::{Assembly, ForceError, ForceParams, NodeMap, Renumbered};
 pub(crate) use places::entries_of;
 pub use places::{AttachTarget, FleshPlace};
 pub use pressure::{Pressure, PressureParams};

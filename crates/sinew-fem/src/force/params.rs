@@ -29,9 +29,8 @@ pub struct ForceError {
 pub trait ForceParams: Debug + Send + Sync + 'static {
     /// The force on the points of a model.
     fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError>;
-    /// The same force after nodes were renumbered and some of them taken away: what acts on nodes or flesh that is gone is left out, and the rest
-    /// acts as before. `None` where nothing is left.
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>>;
+    /// The same force after nodes were renumbered. What acts on lost nodes or flesh is left out; the rest acts as before.
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered;
     /// Place of its kind in the list of forces, small ones first. Sums of floating-point numbers depend on their order, so ranks stay as they are;
     /// new kinds have none and come last, in the order in which they were added.
     fn rank(&self) -> u8 {
@@ -61,19 +60,43 @@ pub trait Assembly {
     fn has_force(&self, name: &str) -> bool;
 }
 
-/// New numbers of the nodes of a model from which something was taken away.
+/// New numbers of the nodes of a model that has lost cells. Nodes are given by their old numbers.
 pub trait NodeMap {
-    /// New number of a node of a body; `None` where it is gone.
+    /// New number of a node; `None` where it is gone.
     fn node(&self, body: usize, node: u32) -> Option<u32>;
-    /// Whether there is still flesh at a place of a body at rest [m].
-    fn has_flesh_at(&self, body: usize, place: Vec3) -> bool;
+    /// Rest position of a node \[m\].
+    fn rest_position(&self, body: usize, node: u32) -> Vec3;
+    /// Which of these places in the flesh of a body, at rest \[m\], are left.
+    fn places_left(&self, body: usize, places: &[Vec3]) -> Vec<bool>;
+    /// Whether a triangle, by new numbers, is on the boundary of what is left.
+    fn is_boundary(&self, body: usize, triangle: [u32; 3]) -> bool;
 }
 
-/// The triangles of which all corners are left.
+/// A force after nodes were renumbered.
+pub struct Renumbered {
+    /// The force without what is gone.
+    pub params: Arc<dyn ForceParams>,
+    /// The body it belongs to.
+    pub body: usize,
+    /// Kind of force, for messages.
+    pub kind: &'static str,
+    /// Name of the force.
+    pub name: String,
+    /// What it consists of: springs, triangles, nodes.
+    pub things: &'static str,
+    /// How many of them are gone.
+    pub lost: usize,
+    /// How many there were.
+    pub count: usize,
+    /// Whether the force makes no sense once all are gone. Loads may be left without a node: their channels stay.
+    pub needs_some: bool,
+}
+
+/// Triangles of a body that are still on its boundary, by their new numbers.
 pub(super) fn triangles_left(triangles: &[[u32; 3]], body: usize, map: &dyn NodeMap) -> Vec<[u32; 3]> {
     let new = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|node| map.node(body, node));
-        Some([a?, b?, c?])
+        Some([a?, b?, c?]).filter(|&triangle| map.is_boundary(body, triangle))
     };
     triangles.iter().filter_map(new).collect()
 }

@@ -1,5 +1,7 @@
 //! Where forces take hold: places in flesh and on what it is attached to, as weighted sums of points.
 
+use std::collections::BTreeMap;
+
 use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_math::Vec3;
 
@@ -35,14 +37,25 @@ pub enum FleshPlace {
     },
 }
 
-impl FleshPlace {
-    /// The same place after nodes were renumbered; `None` where it is gone.
-    pub(super) fn renumbered(self, map: &dyn NodeMap) -> Option<Self> {
-        match self {
-            Self::Node { body, node } => Some(Self::Node { body, node: map.node(body, node)? }),
-            Self::Place { body, place } => map.has_flesh_at(body, place).then_some(self),
+/// The places after nodes were renumbered; `None` for those that are gone.
+pub(super) fn places_left(places: &[FleshPlace], map: &dyn NodeMap) -> Vec<Option<FleshPlace>> {
+    let new = |place: &FleshPlace| match *place {
+        FleshPlace::Node { body, node } => Some(FleshPlace::Node { body, node: map.node(body, node)? }),
+        between => Some(between),
+    };
+    let mut left: Vec<Option<FleshPlace>> = places.iter().map(new).collect();
+    let mut by_body: BTreeMap<usize, Vec<(usize, Vec3)>> = BTreeMap::new();
+    for (k, place) in places.iter().enumerate() {
+        if let FleshPlace::Place { body, place } = *place {
+            by_body.entry(body).or_default().push((k, place));
         }
     }
+    for (body, inside) in by_body {
+        let (numbers, inside): (Vec<usize>, Vec<Vec3>) = inside.into_iter().unzip();
+        let gone = numbers.into_iter().zip(map.places_left(body, &inside)).filter(|(_, is_left)| !is_left);
+        gone.for_each(|(k, _)| left[k] = None);
+    }
+    left
 }
 
 /// A place at rest, and the points that carry it: none where it is fixed in the world.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sinew_math::{Mat3, Vec3};
 
 use super::params::triangles_left;
-use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, StepContext};
+use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, Renumbered, StepContext};
 use crate::control::ChannelId;
 use crate::faces::balanced_triangles;
 use crate::material::Tangent;
@@ -36,9 +36,19 @@ impl ForceParams for PressureParams {
         Ok(Box::new(Pressure { name, triangles, shares, channel, is_closed: is_closed(&self.triangles) }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+    /// Faces that the removal exposes get no pressure.
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
         let triangles = triangles_left(&self.triangles, self.body, map);
-        (!triangles.is_empty()).then(|| Arc::new(Self { triangles, ..self.clone() }) as _)
+        Renumbered {
+            body: self.body,
+            kind: "pressure",
+            name: self.name.clone(),
+            things: "triangles",
+            lost: self.triangles.len() - triangles.len(),
+            count: self.triangles.len(),
+            needs_some: false,
+            params: Arc::new(Self { triangles, ..self.clone() }),
+        }
     }
 
     fn rank(&self) -> u8 {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use sinew_math::{Mat3, Vec3};
 
 use super::params::triangles_left;
-use super::{Assembly, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap, RowBounds, StepContext};
+use super::{Assembly, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap, Renumbered, RowBounds, StepContext};
 use crate::control::{ChannelTable, Control};
 use crate::faces::contact_triangles;
 use crate::material::Tangent;
@@ -51,9 +51,19 @@ impl ForceParams for SheathParams {
         Ok(Box::new(Sheath::new(name, self.stiffness, &triangles, rest)))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+    /// Faces that the removal exposes get no sheath.
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
         let triangles = triangles_left(&self.triangles, self.body, map);
-        (!triangles.is_empty()).then(|| Arc::new(Self { triangles, ..self.clone() }) as _)
+        Renumbered {
+            body: self.body,
+            kind: "sheath",
+            name: self.name.clone(),
+            things: "triangles",
+            lost: self.triangles.len() - triangles.len(),
+            count: self.triangles.len(),
+            needs_some: true,
+            params: Arc::new(Self { triangles, ..self.clone() }),
+        }
     }
 
     fn rank(&self) -> u8 {

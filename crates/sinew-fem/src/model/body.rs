@@ -10,6 +10,7 @@ use sinew_math::Vec3;
 use crate::material::{MaterialSpec, VolumeForm};
 
 /// Parameters of [`crate::ModelBuilder::add_body`].
+#[derive(Clone)]
 pub struct BodyParams {
     /// Name, unique in the model.
     pub name: String,

@@ -1,6 +1,7 @@
 //! Builds a [`Model`] from its parts.
 
 mod assembler;
+mod removal;
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use sinew_math::Vec3;
 use thiserror::Error;
 
 use assembler::Assembler;
+pub use removal::{Remaining, RemovalError};
 
 use super::{BodyParams, Model, RigidParams};
 use crate::contact::{ContactRule, Party};
@@ -225,7 +227,7 @@ pub enum Side {
     },
 }
 
-/// Collects the parts of a model.
+/// Collects the parts of a model. A copy of them can be changed and built again ([`ModelBuilder::without_cells`]).
 #[derive(Default)]
 pub struct ModelBuilder {
     bodies: Vec<BodyParams>,

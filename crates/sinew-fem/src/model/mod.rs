@@ -10,22 +10,24 @@ mod muscles;
 mod pace;
 mod rigid;
 mod skinning_predictor;
+mod topology;
 mod touching;
 
 use std::any::{Any, TypeId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Deformation, Surface};
-pub use builder::{ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side};
+pub use builder::{ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams,
+    Remaining, RemovalError, Side};
 pub(crate) use muscles::StepDrive;
 pub(crate) use pace::{increments_of_motion, parts_of_step};
 pub use rigid::{RigidBody, RigidParams};
 pub(crate) use skinning_predictor::Motion;
 pub use skinning_predictor::{MotionSource, SkinningPredictor};
+pub use topology::{BodyMap, TopologyMap};
 use touching::most_touches;
 pub(crate) use touching::{ContactFinder, allow_start};
 
@@ -38,6 +40,7 @@ use crate::kinematics::{Kinematics, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::muscle::Muscle;
 use crate::report::{Energies, StepError};
+pub use crate::revision::Revision;
 use crate::state::{History, State};
 
 /// Mechanical energies at positions `x` and velocities `v`.
@@ -125,18 +128,6 @@ impl DrivenRigid {
     }
 }
 
-/// Key of a model and its version: no two models of a process share one, nor does a model before and after a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Revision(u64);
-
-impl Revision {
-    /// A new, unique revision.
-    pub(crate) fn next() -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        Self(LAST.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 /// Everything constant in time.
 pub struct Model {
     /// Deformable bodies.
@@ -195,6 +186,7 @@ impl Model {
     /// Gives the model a new revision. Call this after changing a built model; otherwise solvers use outdated caches.
     pub fn touch(&mut self) {
         self.revision = Revision::next();
+        self.contact.revision = Revision::next();
     }
 
     /// The state at time zero.

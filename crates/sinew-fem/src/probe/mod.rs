@@ -32,6 +32,15 @@ pub struct ProbeContext<'a> {
     pub summaries: &'a [BodySummary],
     /// Contact points of bodies with each other, themselves and colliders.
     pub contacts: &'a [ContactPoint],
+    /// New numbers of the points of the first model; `None` while no cells were taken away.
+    pub renumbered: Option<&'a [Option<u32>]>,
+}
+
+impl ProbeContext<'_> {
+    /// Number that a point of the first model has now. Points that a probe watches are never taken away.
+    pub fn point(&self, point: u32) -> usize {
+        self.renumbered.map_or(point, |numbers| numbers[point as usize].unwrap_or(0)) as usize
+    }
 }
 
 /// A group of named numbers, evaluated once per frame.
@@ -40,6 +49,8 @@ pub trait Probe: Send {
     fn names(&self, model: &Model) -> Vec<String>;
     /// Appends one value per name.
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>);
+    /// Appends the points whose numbers it knows: they cannot be taken away.
+    fn watched_points(&self, _points: &mut Vec<u32>) {}
     /// Adds the derivatives of the value at `index` by everything it reads. Returns false, and adds nothing, where
     /// there is no closed form.
     fn add_gradient(&self, _ctx: &ProbeContext<'_>, _index: usize, _out: &mut ProbeGradient) -> bool {
@@ -317,17 +328,21 @@ impl Probe for PointProbe {
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let at = |values: &[Vec3]| self.carriers.iter().fold(Vec3::zero(), |s, &(p, w)| s + values[p as usize] * w);
+        let at = |values: &[Vec3]| self.carriers.iter().fold(Vec3::zero(), |s, &(p, w)| s + values[ctx.point(p)] * w);
         let position = at(&ctx.state.positions);
         push_vector(position, out);
         push_vector(position - self.rest, out);
         push_vector(at(&ctx.state.velocities), out);
     }
 
-    fn add_gradient(&self, _ctx: &ProbeContext<'_>, index: usize, out: &mut ProbeGradient) -> bool {
+    fn watched_points(&self, points: &mut Vec<u32>) {
+        points.extend(self.carriers.iter().map(|carrier| carrier.0));
+    }
+
+    fn add_gradient(&self, ctx: &ProbeContext<'_>, index: usize, out: &mut ProbeGradient) -> bool {
         let is_place = index < 6;
         for &(point, weight) in self.carriers.iter().filter(|_| is_place) {
-            out.points[point as usize][index % 3] += weight;
+            out.points[ctx.point(point)][index % 3] += weight;
         }
         is_place
     }
@@ -337,7 +352,9 @@ impl Probe for PointProbe {
 pub struct SectionProbe {
     /// Name in reports.
     pub name: String,
-    /// The surface of the body, outward oriented, by points.
+    /// The body.
+    pub body: usize,
+    /// Its surface at the start, outward oriented, by points.
     pub triangles: Vec<[u32; 3]>,
     /// A point of the plane \[m\].
     pub point: Vec3,
@@ -352,8 +369,12 @@ impl Probe for SectionProbe {
 
     /// ½ Σ n · (a × b) over the segments in which the plane cuts the triangles; they run around the flesh.
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let body = &ctx.model.bodies[self.body];
+        let first = body.points.start as u32;
+        let bare = ctx.renumbered.map(|_| body.mesh.boundary_triangles());
+        let bare = bare.map(|triangles| triangles.iter().map(|t| t.map(|node| first + node)).collect::<Vec<_>>());
         let mut area = 0.0;
-        for triangle in &self.triangles {
+        for triangle in bare.as_ref().unwrap_or(&self.triangles) {
             let corners = triangle.map(|point| ctx.state.positions[point as usize] - self.point);
             let heights = corners.map(|p| self.normal.dot(p));
             let (mut enters, mut leaves) = (None, None);

@@ -24,7 +24,7 @@ impl Simulation {
         self.observed.get_or_init(|| {
             let mut observed = self.spare.take().unwrap_or_default();
             let Self { model, state, control, report, probes, .. } = self;
-            observed.look(model, state, control, report, probes);
+            observed.look(model, state, control, report, probes, self.renumbered());
             debug_assert_eq!(observed.values.len(), self.probe_names.len(), "one value per name");
             observed
         })
@@ -81,7 +81,7 @@ impl Simulation {
         Frame {
             index: self.frame_index,
             time: self.state.time,
-            topology_revision: 0,
+            topology_revision: self.topology_revision(),
             bodies,
             shapes: rigid.chain(colliders).collect(),
             contacts: &observed.contacts,
@@ -109,13 +109,14 @@ impl Observed {
         control: &Control,
         report: &StepReport,
         probes: &[Box<dyn Probe>],
+        renumbered: Option<&[Option<u32>]>,
     ) {
         let Self { values, contacts, summaries, finder } = self;
         values.clear();
         summaries.clear();
         summaries.extend((0..model.bodies.len()).map(|body| summarize(model, body, state, control)));
         finder.find(model, state, control, contacts);
-        let ctx = ProbeContext { model, state, control, report, summaries, contacts };
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts, renumbered };
         for probe in probes {
             probe.evaluate(&ctx, values);
         }

@@ -37,7 +37,8 @@ impl Simulation {
         report.rollbacks = rollbacks;
         self.frame_index += 1;
         self.report = report;
-        Ok(report)
+        self.follow_schedule();
+        Ok(self.report)
     }
 
     fn take_even_steps(

@@ -14,5 +14,6 @@ mod linearization;
 mod models;
 mod muscles;
 mod newton;
+mod removal;
 mod response;
 mod strands;

@@ -37,7 +37,7 @@ impl CellMesh {
         Self::checked(positions, blocks, true)
     }
 
-    fn checked(
+    pub(super) fn checked(
         mut positions: Vec<Vec3>,
         mut blocks: Vec<CellBlock>,
         may_branch: bool,
@@ -66,6 +66,11 @@ impl CellMesh {
         let (mut mesh, report) = Self::checked(positions, self.blocks.clone(), self.may_branch)?;
         mesh.attributes.clone_from(&self.attributes);
         Ok((mesh, report))
+    }
+
+    /// Whether more than two cells may share a face.
+    pub(super) fn may_branch(&self) -> bool {
+        self.may_branch
     }
 
     /// Rest positions \[m\].

@@ -44,7 +44,7 @@ impl ObjRecorder {
 
 impl Recorder for ObjRecorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
-        let cast = self.cast.get_or_insert_with(|| Cast::of(frame));
+        let cast = Cast::following(&mut self.cast, frame);
         cast.check(frame, "OBJ")?;
         let bytes = Self::encode(cast, frame, self.up);
         self.files.put(numbered(&self.path, None, frame.index), &bytes)

@@ -5,6 +5,7 @@
 //! long runs are thinned out evenly.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sinew_fem::{Frame, Interrupt, RecordError, Recorder};
@@ -97,7 +98,8 @@ const BATCH: usize = 8;
 /// Draws stills and an animation when it is finished.
 pub struct PictureRecorder {
     params: PictureParams,
-    bodies: Vec<Vec<[u32; 3]>>,
+    /// Triangles of the bodies, as they are at the last frame.
+    bodies: Arc<Vec<Vec<[u32; 3]>>>,
     topology_revision: u64,
     shapes: Vec<ShapeMesh>,
     /// Height of a level plane, if there is one, and for each shape whether it is such a plane.
@@ -121,6 +123,7 @@ struct Snapshot {
     index: usize,
     time: f64,
     bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)>,
+    triangles: Arc<Vec<Vec<[u32; 3]>>>,
     shapes: Vec<[[f32; 3]; 4]>,
     contacts: Vec<ForceAt>,
 }
@@ -134,7 +137,7 @@ impl PictureRecorder {
         }
         Ok(PictureRecorder {
             params,
-            bodies: Vec::new(),
+            bodies: Arc::default(),
             topology_revision: 0,
             shapes: Vec::new(),
             level: None,
@@ -152,14 +155,18 @@ impl PictureRecorder {
     }
 
     fn begin(&mut self, frame: &Frame<'_>) {
-        self.bodies = frame.bodies.iter().map(|body| body.surface_triangles.to_vec()).collect();
-        self.topology_revision = frame.topology_revision;
+        self.take_triangles(frame);
         self.shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, PLANE_HALF, 24)).collect();
         let levels: Vec<Option<f32>> =
             frame.shapes.iter().map(|shape| ground_level(shape.shape, &shape.pose, self.params.up.index())).collect();
         self.is_level = levels.iter().map(Option::is_some).collect();
         // The highest floor is the visible one.
         self.level = levels.into_iter().flatten().fold(None, |best: Option<f32>, l| Some(best.map_or(l, |b| b.max(l))));
+    }
+
+    fn take_triangles(&mut self, frame: &Frame<'_>) {
+        self.bodies = Arc::new(frame.bodies.iter().map(|body| body.surface_triangles.to_vec()).collect());
+        self.topology_revision = frame.topology_revision;
     }
 
     fn keep(&mut self, frame: &Frame<'_>) {
@@ -183,7 +190,8 @@ impl PictureRecorder {
         let contacts: Vec<ForceAt> = frame.contacts.iter().map(|c| (f32s(c.place), f32s(c.force))).collect();
         self.largest_force = self.largest_force.max(largest_force(&contacts));
         self.snapshot_bytes += 24 * contacts.len();
-        self.snapshots.push(Snapshot { index: frame.index, time: frame.time, bodies, shapes, contacts });
+        let triangles = self.bodies.clone();
+        self.snapshots.push(Snapshot { index: frame.index, time: frame.time, bodies, triangles, shapes, contacts });
         let is_crowded = self.params.stills.is_none() && self.snapshots.len() > 2 * ANIMATION_FRAMES;
         if is_crowded || self.snapshot_bytes > SNAPSHOT_BYTES {
             let mut number = 0;
@@ -314,7 +322,8 @@ impl PictureRecorder {
     fn draw(&self, snapshot: &Snapshot, stage: &Stage, renderer: &Renderer) -> Image {
         let mut surfaces = Vec::new();
         let map = self.params.color.map(ColorField::map).unwrap_or_default();
-        for (number, ((positions, values), triangles)) in snapshot.bodies.iter().zip(&self.bodies).enumerate() {
+        let bodies = snapshot.bodies.iter().zip(snapshot.triangles.iter());
+        for (number, ((positions, values), triangles)) in bodies.enumerate() {
             let mut surface = Surface::solid(positions, triangles, Rgb::of_body(number), Finish::FLESH);
             if let Some(legend) = &stage.legend {
                 surface.paint = Paint::VertexField { values, min: legend.min as f32, max: legend.max as f32, map };
@@ -374,8 +383,10 @@ impl Recorder for PictureRecorder {
         if self.seen == 0 {
             self.begin(frame);
         }
-        let is_same = frame.topology_revision == self.topology_revision && frame.bodies.len() == self.bodies.len();
-        if !is_same {
+        if frame.topology_revision != self.topology_revision {
+            self.take_triangles(frame);
+        }
+        if frame.bodies.len() != self.bodies.len() {
             return Err(RecordError::Unsupported {
                 format: "picture",
                 reason: format!("the surfaces at frame {} differ from those of the first frame", frame.index),

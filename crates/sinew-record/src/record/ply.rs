@@ -38,7 +38,7 @@ impl PlyRecorder {
 
 impl Recorder for PlyRecorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
-        let cast = self.cast.get_or_insert_with(|| Cast::of(frame));
+        let cast = Cast::following(&mut self.cast, frame);
         cast.check(frame, "PLY")?;
         let is_single = cast.parts.len() == 1;
         for ((part, stem), positions) in cast.parts.iter().zip(cast.file_stems()).zip(cast.positions(frame)) {

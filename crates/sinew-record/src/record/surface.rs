@@ -56,6 +56,25 @@ impl Cast {
         }
     }
 
+    /// The cast of a frame, made anew where cells have changed: for files of single frames.
+    pub fn following<'a>(cast: &'a mut Option<Cast>, frame: &Frame<'_>) -> &'a Cast {
+        cast.take_if(|cast| cast.topology_revision != frame.topology_revision);
+        cast.get_or_insert_with(|| Cast::of(frame))
+    }
+
+    /// Takes over the surfaces of bodies whose cells have changed; whether they have.
+    pub fn follow(&mut self, frame: &Frame<'_>) -> bool {
+        if frame.topology_revision == self.topology_revision {
+            return false;
+        }
+        self.topology_revision = frame.topology_revision;
+        for (part, body) in self.parts.iter_mut().zip(&frame.bodies) {
+            part.triangles = body.surface_triangles.to_vec();
+            part.vertex_count = body.surface_positions.len();
+        }
+        true
+    }
+
     /// An error if a frame has other parts.
     pub fn check(&self, frame: &Frame<'_>, format: &'static str) -> Result<(), RecordError> {
         let is_same = frame.topology_revision == self.topology_revision
@@ -69,7 +88,10 @@ impl Cast {
         if is_same {
             return Ok(());
         }
-        let reason = format!("the surfaces at frame {} differ from those of the first frame", frame.index);
+        let reason = match frame.topology_revision == self.topology_revision {
+            true => format!("the surfaces at frame {} differ from those of the first frame", frame.index),
+            false => format!("cells are gone at frame {}, and the file has one surface for all frames", frame.index),
+        };
         Err(RecordError::Unsupported { format, reason })
     }
 

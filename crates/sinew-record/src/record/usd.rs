@@ -1,7 +1,7 @@
 //! USDA: moving surfaces for Blender, Houdini, Maya and usdview, and through them Alembic.
 //!
 //! A `Mesh` per body with points sampled over time and velocities for motion blur, and one per rigid shape with a
-//! sampled transform. USD groups samples by attribute, not by time, so samples are spooled beside the file until the
+//! sampled transform. Where cells are removed, the triangles are sampled too, at the frames where they change. USD groups samples by attribute, not by time, so samples are spooled beside the file until the
 //! end. Short animations are one file. The samples of long ones are in value clips: files of some frames each that
 //! readers open on demand.
 
@@ -58,6 +58,8 @@ struct BodySamples {
     first: usize,
     /// Whether any velocity was not zero.
     is_moving: bool,
+    /// Triangles from each time code on at which they are others.
+    triangles: Vec<(f64, Vec<[u32; 3]>)>,
 }
 
 /// Samples of a rigid shape.
@@ -118,7 +120,8 @@ impl UsdRecorder {
                 self.shapes.push(ShapeSamples { name, rows: Vec::new() });
             } else {
                 let first = ATTRIBUTES.len() * self.bodies.len();
-                self.bodies.push(BodySamples { name, first, is_moving: false });
+                let triangles = vec![(self.time_code(frame.time), part.triangles.clone())];
+                self.bodies.push(BodySamples { name, first, is_moving: false, triangles });
             }
         }
         self.samples = Some(Interleaved::create(&self.path, ATTRIBUTES.len() * self.bodies.len())?);
@@ -162,13 +165,13 @@ impl UsdRecorder {
                 Some(_) => out.put(body.declarations().as_bytes())?,
                 None => body.write_samples(self.samples.as_mut(), all.clone(), &mut out)?,
             }
-            out.put(&layer::topology(part))?;
+            out.put(&layer::topology(&body.triangles, part.color))?;
         }
         for (shape, part) in self.shapes.iter().zip(parts.iter().skip(self.bodies.len())) {
             out.put(format!("\n    def Mesh \"{}\"\n    {{\n", shape.name).as_bytes())?;
             let points = part.rigid_points.as_deref().unwrap_or_default();
             out.put(&layer::rigid(points, &shape.rows, &self.codes))?;
-            out.put(&layer::topology(part))?;
+            out.put(&layer::topology(&[(0.0, part.triangles.clone())], part.color))?;
         }
         out.put(b"}\n")?;
         out.commit()?;
@@ -220,10 +223,15 @@ impl Recorder for UsdRecorder {
         if self.cast.is_none() {
             self.begin(frame)?;
         }
-        if let Some(cast) = &self.cast {
+        let code = self.time_code(frame.time);
+        if let Some(cast) = &mut self.cast {
+            if cast.follow(frame) {
+                for (samples, part) in self.bodies.iter_mut().zip(cast.bodies()) {
+                    samples.change(code, &part.triangles);
+                }
+            }
             cast.check(frame, "USD")?;
         }
-        let code = self.time_code(frame.time);
         let start = format!("            {code}: ");
         let failed = |source| RecordError::Io { path: self.path.clone(), source };
         for (body, samples) in frame.bodies.iter().zip(&mut self.bodies) {
@@ -281,6 +289,13 @@ fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 }
 
 impl BodySamples {
+    /// Other triangles from a time code on.
+    fn change(&mut self, code: f64, triangles: &[[u32; 3]]) {
+        if self.triangles.last().is_none_or(|(_, last)| last != triangles) {
+            self.triangles.push((code, triangles.to_vec()));
+        }
+    }
+
     /// Sampled attributes. A body that never moves needs no velocities.
     fn attributes(&self) -> &'static [(&'static str, &'static str)] {
         if self.is_moving { &ATTRIBUTES } else { &ATTRIBUTES[..2] }

@@ -16,6 +16,7 @@ mod muscles;
 mod pins;
 mod probes;
 mod regions;
+mod removals;
 mod rig;
 mod rig_checks;
 mod shapes;
@@ -107,10 +108,12 @@ impl Compiler<'_> {
         go_on()?;
         self.add_colliders();
         self.add_contacts();
+        let removals = self.removals(&bodies);
         if !self.problems.is_empty() {
             return Err(scene.error(self.problems));
         }
         go_on()?;
+        let parts = self.kept_parts(&removals);
         let builder = std::mem::take(&mut self.builder);
         let mut model = builder.build().map_err(|error| self.model_error(&error))?;
         let custom = forces(&model);
@@ -148,8 +151,10 @@ impl Compiler<'_> {
             substeps: solver::substeps(scene),
             max_halvings: scene.solver.max_halvings,
         };
-        let mut simulation = Simulation::new(model, solver, params, vec![Box::new(self.driver)], probes);
-        simulation.notes = self.notes;
+        let driver = std::mem::take(&mut self.driver);
+        let mut simulation = Simulation::new(model, solver, params, vec![Box::new(driver)], probes);
+        simulation.notes = std::mem::take(&mut self.notes);
+        self.schedule(&mut simulation, parts, &removals).map_err(|problem| scene.error(vec![problem]))?;
         let unknown = value_names::unknown(scene, simulation.probe_names());
         if !unknown.is_empty() {
             return Err(scene.error(unknown));

@@ -84,7 +84,7 @@ impl Compiler<'_> {
             let triangles = compiled.regions.mesh().boundary_triangles();
             let triangles = triangles.into_iter().map(|triangle| triangle.map(|node| first + node)).collect();
             let (point, normal) = (Vec3::from(plane.point), Vec3::from(plane.normal).normalized());
-            return Ok(Box::new(SectionProbe { name, triangles, point, normal }));
+            return Ok(Box::new(SectionProbe { name, body, triangles, point, normal }));
         }
         if let Some(lever) = &probe.lever {
             return self.lever_probe(model, body, index, lever, name);

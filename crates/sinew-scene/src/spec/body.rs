@@ -9,6 +9,7 @@ use super::{
     motion::{Motion, Rotation},
     muscle::Muscle,
     region::{Region, region},
+    removal::Removal,
     rig::Rig,
     strand::{Strand, Tendon},
 };
@@ -16,7 +17,7 @@ use crate::{
     decode::{
         Codec, Context,
         codec::{length, name, number, quantity, text, whole, word},
-        compound::{list, map, track, vector},
+        compound::{list, map, one_or_many, track, vector},
         shape::{Definitions, Shape},
         table::{one_of, table},
         tree::{Node, Value},
@@ -275,6 +276,8 @@ table! {
         traction: Vec<Traction> = list(table()), default([]);
         /// Forces on nodes.
         force: Vec<Load> = list(table()), default([]);
+        /// Cells that are taken away during the run; one, or a list.
+        remove: Vec<Removal> = one_or_many(table()), default([]), example({ region = "lower-half", at = "0.5 s" });
         /// Compares the body with a known solution, for convergence studies.
         manufactured: Option<Manufactured> = table(), optional;
     }

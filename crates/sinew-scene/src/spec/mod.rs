@@ -15,6 +15,7 @@ pub mod motion;
 pub mod muscle;
 pub mod record;
 pub mod region;
+pub mod removal;
 pub mod rig;
 pub mod rigid;
 pub mod solver;

@@ -17,10 +17,10 @@ use std::sync::Arc;
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
 
-use super::super::places::carry;
+use super::super::places::{carry, places_left};
 use super::super::{
     ActiveForce, Assembly, Dependence, FleshPlace, Force, ForceError, ForceParams, ForceView, Hold, Linearized,
-    NodeMap, RowBounds, StepContext,
+    NodeMap, Renumbered, RowBounds, StepContext,
 };
 use super::line::{Line, Pull};
 use crate::control::{ChannelId, ChannelTable, Control};
@@ -144,21 +144,37 @@ impl ForceParams for StrandParams {
         }))
     }
 
-    /// A column that has lost a place pulls no more; the generators of the others pull as before.
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
-        let (mut columns, mut factors, mut first) = (Vec::new(), Vec::new(), 0);
+    /// A generator without one of its ends is gone; the others pull as before.
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+        let places: Vec<FleshPlace> = self.columns.iter().flatten().copied().collect();
+        let numbers = places_left(&places, map);
+        let (mut columns, mut factors) = (Vec::new(), self.factors.iter());
+        let (mut kept, mut count, mut first) = (Vec::new(), 0, 0);
         for column in &self.columns {
-            let generators = first..first + column.len().max(1) - 1;
-            first = generators.end;
-            if let Some(column) = column.iter().map(|place| place.renumbered(map)).collect::<Option<Vec<_>>>() {
-                columns.push(column);
-                factors.extend_from_slice(self.factors.get(generators).unwrap_or_default());
-            }
+            let new = &numbers[first..first + column.len()];
+            first += column.len();
+            count += column.len().max(1) - 1;
+            let pieces = new.split(Option::is_none).filter(|piece| piece.len() > 1);
+            columns.extend(pieces.map(|piece| piece.iter().copied().flatten().collect::<Vec<_>>()));
+            let pairs = new.windows(2).zip(factors.by_ref());
+            kept.extend(pairs.filter(|(pair, _)| pair.iter().all(Option::is_some)).map(|(_, &factor)| factor));
         }
-        let mut left = Self { columns, factors, ..self.clone() };
-        let ratio = self.share() / left.share();
-        (left.force, left.passive_force) = (ratio * left.force, ratio * left.passive_force);
-        (!left.columns.is_empty()).then(|| Arc::new(left) as _)
+        let mut left = Self { columns, factors: kept, ..self.clone() };
+        let remaining: usize = left.columns.iter().map(|column| column.len() - 1).sum();
+        if remaining > 0 {
+            let ratio = self.share() / left.share();
+            (left.force, left.passive_force) = (ratio * left.force, ratio * left.passive_force);
+        }
+        Renumbered {
+            body: self.body,
+            kind: "strand",
+            name: self.name.clone(),
+            things: "generators",
+            lost: count - remaining,
+            count,
+            needs_some: true,
+            params: Arc::new(left),
+        }
     }
 
     fn rank(&self) -> u8 {

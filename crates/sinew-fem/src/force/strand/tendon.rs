@@ -11,10 +11,10 @@ use std::sync::Arc;
 use sinew_math::Vec3;
 use sinew_muscle::Curve;
 
-use super::super::places::{anchor, carry};
+use super::super::places::{anchor, carry, places_left};
 use super::super::{
     Assembly, AttachTarget, FleshPlace, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap,
-    RowBounds, StepContext,
+    Renumbered, RowBounds, StepContext,
 };
 use super::line::{Line, Pull};
 use crate::control::{ChannelId, ChannelTable, Control};
@@ -96,11 +96,26 @@ impl ForceParams for TendonParams {
         }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
-        let new = |&(place, anchor): &(FleshPlace, Vec3)| Some((place.renumbered(map)?, anchor));
-        let ends: Vec<_> = self.ends.iter().filter_map(new).collect();
+    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+        let (places, anchors): (Vec<FleshPlace>, Vec<Vec3>) = self.ends.iter().copied().unzip();
+        let is_anchored = match self.target {
+            AttachTarget::Body(target) => map.places_left(target, &anchors),
+            _ => vec![true; anchors.len()],
+        };
+        let new = places_left(&places, map).into_iter().zip(anchors).zip(is_anchored);
+        let ends: Vec<_> =
+            new.filter_map(|((place, anchor), is_anchored)| Some((place.filter(|_| is_anchored)?, anchor))).collect();
         let force = self.force * ends.len() as f64 / self.ends.len().max(1) as f64;
-        (!ends.is_empty()).then(|| Arc::new(Self { ends, force, ..self.clone() }) as _)
+        Renumbered {
+            body: self.body,
+            kind: "tendon",
+            name: self.name.clone(),
+            things: "strings",
+            lost: self.ends.len() - ends.len(),
+            count: self.ends.len(),
+            needs_some: true,
+            params: Arc::new(Self { ends, force, ..self.clone() }),
+        }
     }
 
     fn rank(&self) -> u8 {

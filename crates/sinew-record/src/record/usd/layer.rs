@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use sinew_math::Vec3;
-use sinew_raster::UpAxis;
+use sinew_raster::{Rgb, UpAxis};
 
 use super::extent;
 use crate::record::digits::{tuples, write_all};
-use crate::record::surface::Part;
 
 /// Common data of all layers of an animation.
 pub(super) struct Stage {
@@ -91,22 +90,48 @@ fn matrix(rows: &[Vec3; 4]) -> String {
     format!("( {}, {}, {}, {} )", row(0, 0), row(1, 0), row(2, 0), row(3, 1))
 }
 
-/// The constant part of a mesh, and the end of its prim.
-pub(super) fn topology(part: &Part) -> Vec<u8> {
-    let mut text = b"        int[] faceVertexCounts = [".to_vec();
-    text.extend_from_slice(vec!["3"; part.triangles.len()].join(", ").as_bytes());
-    text.extend_from_slice(b"]\n        int[] faceVertexIndices = [");
-    let mut indices = write_all(part.triangles.as_flattened(), |out, vertex| {
-        sinew_io::text::push_u64(out, u64::from(*vertex));
-        out.extend_from_slice(b", ");
-    });
-    indices.truncate(indices.len().saturating_sub(2));
-    text.append(&mut indices);
-    let [r, g, b] = part.color.to_linear();
+/// The triangles of a mesh, each list from its time code on, its color, and the end of its prim.
+pub(super) fn topology(triangles: &[(f64, Vec<[u32; 3]>)], color: Rgb) -> Vec<u8> {
+    let mut text = Vec::new();
+    let attributes: [(&str, fn(&[[u32; 3]]) -> Vec<u8>); 2] =
+        [("faceVertexCounts", vertex_counts), ("faceVertexIndices", vertex_indices)];
+    for (name, list) in attributes {
+        text.extend_from_slice(format!("        int[] {name}").as_bytes());
+        match triangles {
+            [(_, triangles)] => {
+                text.extend_from_slice(b" = ");
+                text.append(&mut list(triangles));
+            }
+            changes => {
+                text.extend_from_slice(b".timeSamples = {\n");
+                for (code, triangles) in changes {
+                    text.extend_from_slice(format!("            {code}: ").as_bytes());
+                    text.append(&mut list(triangles));
+                    text.extend_from_slice(b",\n");
+                }
+                text.extend_from_slice(b"        }");
+            }
+        }
+        text.push(b'\n');
+    }
+    let [r, g, b] = color.to_linear();
     let rest = format!(
-        "]\n        color3f[] primvars:displayColor = [({r}, {g}, {b})] (\n            interpolation = \"constant\"\n        )\n        \
+        "        color3f[] primvars:displayColor = [({r}, {g}, {b})] (\n            interpolation = \"constant\"\n        )\n        \
          uniform token subdivisionScheme = \"none\"\n    }}\n"
     );
     text.extend_from_slice(rest.as_bytes());
     text
+}
+
+fn vertex_counts(triangles: &[[u32; 3]]) -> Vec<u8> {
+    format!("[{}]", vec!["3"; triangles.len()].join(", ")).into_bytes()
+}
+
+fn vertex_indices(triangles: &[[u32; 3]]) -> Vec<u8> {
+    let mut indices = write_all(triangles.as_flattened(), |out, vertex| {
+        sinew_io::text::push_u64(out, u64::from(*vertex));
+        out.extend_from_slice(b", ");
+    });
+    indices.truncate(indices.len().saturating_sub(2));
+    [b"[", &indices[..], b"]"].concat()
 }
