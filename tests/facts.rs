@@ -1,5 +1,5 @@
-//! What pages say of the code is what the code says: figures, floors of crates, files with `unsafe`, versions; modules of fem form no circle; and
-//! the changelog keeps its form.
+//! What pages say of the code is what the code says: figures, floors of crates, files with `unsafe`, versions; modules
+//! of fem form no circle; and the changelog keeps its form.
 
 mod support;
 
@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use support::{files, read, root};
 
-/// Phrases of pages with the constants they print. `{NAME}` is the value of `const NAME`, wherever below `crates/` it is defined.
+/// Phrases of pages with the constants they print. `{NAME}` is the value of `const NAME`, wherever below `crates/` it
+/// is defined.
 const PRINTED: &[(&str, &str)] = &[
     (
         "docs/concepts/how-a-step-works.md",
@@ -120,7 +121,8 @@ fn has_unsafe(line: &str) -> bool {
     words.into_iter().any(|word| word == "unsafe")
 }
 
-/// Backquoted paths in the part of a page that begins with `from` and ends at a heading or at the next paragraph in bold.
+/// Backquoted paths in the part of a page that begins with `from` and ends at a heading or at the next paragraph in
+/// bold.
 fn paths_of_part(page: &str, from: &str) -> BTreeSet<String> {
     let text = read(page);
     let (_, part) = text.split_once(from).unwrap_or_else(|| panic!("{page} has no part \"{from}\""));
@@ -194,8 +196,8 @@ fn crates_stand_on_the_floors_of_the_architecture() {
     assert_eq!(drawn, built, "the drawing in ARCHITECTURE.md and the manifests differ");
 }
 
-/// Top-level modules of a crate with the others that each uses, by the `crate::` paths in its files; tests aside. What `lib.rs` re-exports counts as its
-/// module.
+/// Top-level modules of a crate with the others that each uses, by the `crate::` paths in its files; tests aside. What
+/// `lib.rs` re-exports counts as its module.
 fn modules(folder: &str, sources: &[(String, String)]) -> BTreeMap<String, BTreeSet<String>> {
     let own = |path: &str| -> Option<String> { Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_string()) };
     let files: BTreeMap<String, &String> = sources.iter().filter_map(|(path, text)| Some((own(path)?, text))).collect();
@@ -253,7 +255,8 @@ fn modules_of_fem_form_no_circle() {
     assert_eq!(circles(&uses), Vec::<String>::new(), "{uses:#?}");
 }
 
-/// A force stands where the table says, and nowhere else: counted for fascia, which has everything that a force can have.
+/// A force stands where the table says, and nowhere else: counted for fascia, which has everything that a force can
+/// have.
 #[test]
 fn a_force_touches_the_files_that_the_architecture_lists() {
     let page = read("ARCHITECTURE.md");

@@ -16,9 +16,9 @@ pub struct State {
     pub positions: Vec<Vec3>,
     /// Velocities of all points [m/s].
     pub velocities: Vec<Vec3>,
-    /// Gradient of the step's merit function with respect to each node that is an unknown, zero where in balance: on pinned nodes the
-    /// force of the pin on the body, with what bound points pass on [N]. On points of a rigid body what they pass on to it: their sum
-    /// is the force that drives the body. Zero on points bound to flesh.
+    /// Gradient of the step's merit function with respect to each node that is an unknown, zero where in balance: on
+    /// pinned nodes the force of the pin on the body, with what bound points pass on [N]. On points of a rigid body
+    /// what they pass on to it: their sum is the force that drives the body. Zero on points bound to flesh.
     pub reactions: Vec<Vec3>,
     /// What forces and solver remember from earlier steps.
     pub history: History,
@@ -56,7 +56,8 @@ pub struct History {
     pub last_dt: f64,
     /// Poses of the colliders at the time of the state.
     pub collider_poses: Vec<Pose>,
-    /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it is at rest.
+    /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it
+    /// is at rest.
     pub rounding: f64,
     /// Largest eigenvalues of the levels of lattices, as their smoothers take them; empty without lattices.
     pub spectra: Vec<f64>,
@@ -70,14 +71,15 @@ pub struct History {
     pub next_dt: f64,
     /// Work done so far on the flesh from outside and by damping.
     pub work: Work,
-    /// Triangle of the collision surface that each of its vertices was last led out of, `u32::MAX` for none; empty without penalty contact between bodies.
+    /// Triangle of the collision surface that each of its vertices was last led out of, `u32::MAX` for none; empty
+    /// without penalty contact between bodies.
     pub contact_exits: Vec<u32>,
     /// How deep each vertex was pushed from at the end of the last step [m]; like `contact_exits`.
     pub contact_depths: Vec<f64>,
     /// What contacts remember, sorted by their keys; empty after explicit steps.
     pub contact_memory: Vec<ContactMemory>,
-    /// Speed at which the two of each pair with a restitution met [m/s], 0 for those that do not touch: pairs of the collision surface, then contacts with
-    /// colliders. Empty without restitution.
+    /// Speed at which the two of each pair with a restitution met [m/s], 0 for those that do not touch: pairs of the
+    /// collision surface, then contacts with colliders. Empty without restitution.
     pub meeting_speeds: Vec<f64>,
     /// Activation of every muscle, body after body, then of every strand, at the time of the state.
     pub activations: Vec<f64>,
@@ -88,7 +90,8 @@ pub struct History {
 /// What a contact leaves for the next step to begin with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactMemory {
-    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a collider and its point.
+    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a
+    /// collider and its point.
     pub key: [u32; 4],
     /// Slip that friction holds, over ε: in the world, or in the frame of the collider for penalty contact with one.
     pub slip: Vec3,
@@ -103,13 +106,14 @@ pub struct Work {
     pub damping: f64,
     /// Energy of the initial state, not a work: what the others are added to.
     pub start: f64,
-    /// Done by active muscle fibers and force generators: tension times shortening, by the mean of the active tensions at both ends of each step.
+    /// Done by active muscle fibers and force generators: tension times shortening, by the mean of the active tensions
+    /// at both ends of each step.
     pub muscles: f64,
 }
 
 impl Work {
-    /// What is neither stored nor taken by damping of all that was put in, when the energy is now `total` [J]: numerical dissipation of the time integration, friction, and the
-    /// work of loads without a potential.
+    /// What is neither stored nor taken by damping of all that was put in, when the energy is now `total` [J]:
+    /// numerical dissipation of the time integration, friction, and the work of loads without a potential.
     pub fn lost(&self, total: f64) -> f64 {
         self.start + self.pins + self.muscles - self.damping - total
     }

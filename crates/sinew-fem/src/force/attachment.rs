@@ -23,7 +23,8 @@ pub enum AttachPoints {
     Places(Vec<Vec3>),
 }
 
-/// Springs from flesh to a target. Those to the world are moved by the channels `BODY.attach.NAME.translation.x`, `….rotation.x` and so on.
+/// Springs from flesh to a target. Those to the world are moved by the channels `BODY.attach.NAME.translation.x`,
+/// `….rotation.x` and so on.
 #[derive(Clone, Debug)]
 pub struct AttachmentParams {
     /// The body.
@@ -45,7 +46,8 @@ impl AttachmentParams {
         Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness }
     }
 
-    /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
+    /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness
+    /// [N/m].
     pub fn places(body: usize, name: impl Into<String>, springs: Vec<(Vec3, f64)>, target: AttachTarget) -> Self {
         let (places, stiffness) = springs.into_iter().unzip();
         Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness }
@@ -214,7 +216,8 @@ impl Force for Attachment {
         Hold::Points(to_places.map(|spring| spring.point).collect())
     }
 
-    /// The rows of w wᵀ sum to w for weights that sum to one, and those of a spring between two such points to twice that.
+    /// The rows of w wᵀ sum to w for weights that sum to one, and those of a spring between two such points to twice
+    /// that.
     fn add_row_bounds(&self, _x: &[Vec3], _control: &Control, bounds: &mut RowBounds<'_>) {
         for spring in &self.springs {
             match &spring.anchor {

@@ -1,4 +1,5 @@
-//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider.
+//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid
+//! collider.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
 //! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
@@ -46,7 +47,8 @@ pub struct ContactForce {
     pub index: usize,
     /// Index of its speed of meeting in the history of the state.
     pub meeting: usize,
-    /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
+    /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first
+    /// half second.
     pub grace: Vec<f64>,
     /// Distance that each point keeps from the collider [m]; empty where all may touch it.
     pub clearances: Vec<f64>,
@@ -68,8 +70,8 @@ impl ContactForce {
         self.areas.len()
     }
 
-    /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at which the two met. `masses` are
-    /// those of all points [kg].
+    /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at
+    /// which the two met. `masses` are those of all points [kg].
     pub fn find_touches(
         &self,
         masses: &[f64],
@@ -136,8 +138,8 @@ impl ContactForce {
         self.for_each_at(&pose, x, ctx.time, |point, distance, normal, _| visit(point, distance, normal));
     }
 
-    /// Allows the depth in which points start at `x` with the collider at `pose`, beyond what the weight of a body may cause, for a while: pushed out at
-    /// once they would fly.
+    /// Allows the depth in which points start at `x` with the collider at `pose`, beyond what the weight of a body may
+    /// cause, for a while: pushed out at once they would fly.
     pub(crate) fn allow_start(&mut self, pose: &Pose, x: &[Vec3], ordinary: f64) {
         let mut grace = vec![0.0; self.point_count()];
         self.grace.clear();
@@ -147,7 +149,8 @@ impl ContactForce {
         }
     }
 
-    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than it may be, less the depth that is allowed at `time`.
+    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than it
+    /// may be, less the depth that is allowed at `time`.
     pub(crate) fn for_each_at(
         &self,
         pose: &Pose,

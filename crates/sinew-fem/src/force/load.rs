@@ -9,8 +9,8 @@ use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Lineariz
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
-/// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` … (weights that sum
-/// to one make it a total force [N], areas make it a traction [Pa]).
+/// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` …
+/// (weights that sum to one make it a total force [N], areas make it a traction [Pa]).
 #[derive(Clone, Debug)]
 pub struct LoadParams {
     /// The body.

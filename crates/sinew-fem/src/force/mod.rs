@@ -1,10 +1,13 @@
 //! What acts on points: gradient, linearization, and a potential where there is one.
 //!
-//! A force is immutable; what varies comes in by [`StepContext`]. It brings along whatever others want to know of it: its part of the energy balance,
-//! probes, load channels, bounds of its stiffness, and what it holds. So all forces of a model stand in one list, and a new one is a new file.
+//! A force is immutable; what varies comes in by [`StepContext`]. It brings along whatever others want to know of it:
+//! its part of the energy balance, probes, load channels, bounds of its stiffness, and what it holds. So all forces of
+//! a model stand in one list, and a new one is a new file.
 //!
-//! Cells are not in that list: elasticity ([`crate::elastic`]) and lattices ([`crate::lattice`]) are evaluated in packs of lanes on all threads, write straight
-//! into the matrix or never assemble one, and answer to materials and damping; blocks of pairs of points would cost them their speed.
+//! Cells are not in that list: elasticity ([`crate::elastic`]) and lattices ([`crate::lattice`]) are evaluated in packs
+//! of lanes on all threads, write straight into the matrix or never assemble one, and answer to materials and damping;
+//! blocks of pairs of points would cost them their speed. Contact between bodies ([`crate::contact`]) is not either: it
+//! remembers candidates from iterate to iterate, and its blocks come and go beside the matrix.
 
 mod attachment;
 mod bone;
@@ -96,12 +99,15 @@ pub enum Dependence {
     Kink,
 }
 
-/// Step of differences by a channel, over its value where that is larger than one: translations in meters, angles in radians.
+/// Step of differences by a channel, over its value where that is larger than one: translations in meters, angles in
+/// radians.
 const CHANNEL_STEP: f64 = 1e-5;
-/// Slopes to either side that differ by more than this share of them make a kink; those of smooth forces differ by some steps over their lengths.
+/// Slopes to either side that differ by more than this share of them make a kink; those of smooth forces differ by some
+/// steps over their lengths.
 const KINK: f64 = 0.02;
 
-/// out += the derivative of a gradient by a channel, by central differences of two steps that cancel the error of second order.
+/// out += the derivative of a gradient by a channel, by central differences of two steps that cancel the error of
+/// second order.
 fn channel_differences(
     gradient: impl Fn(&Control, &mut [Vec3]),
     control: &Control,
@@ -189,8 +195,8 @@ pub trait ActiveForce {
     }
 }
 
-/// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are right for one that
-/// neither moves by channels nor tells anything.
+/// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are
+/// right for one that neither moves by channels nor tells anything.
 pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
@@ -198,17 +204,18 @@ pub trait Force: Any + Send + Sync {
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64>;
     /// gradient += ∂E/∂x, the negative force [N].
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]);
-    /// Appends the blocks of ∂²E/∂x² (the negative derivative of the force) at `x`. `Tangent::Definite` asks for a positive
-    /// semi-definite approximation.
+    /// Appends the blocks of ∂²E/∂x² (the negative derivative of the force) at `x`. `Tangent::Definite` asks for a
+    /// positive semi-definite approximation.
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized);
     /// Itself, where it forbids long steps.
     fn step_limit(&self) -> Option<&dyn StepLimit> {
         None
     }
-    /// Appends the antisymmetric part of the derivative of the gradient, which [`Force::linearize`] leaves out; nothing for forces with a potential.
+    /// Appends the antisymmetric part of the derivative of the gradient, which [`Force::linearize`] leaves out; nothing
+    /// for forces with a potential.
     fn linearize_skew(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _out: &mut Linearized) {}
-    /// out += ∂(gradient)/∂c, the derivative of [`Force::add_gradient`] by the value of a channel, the points staying where they are. The default takes
-    /// differences.
+    /// out += ∂(gradient)/∂c, the derivative of [`Force::add_gradient`] by the value of a channel, the points staying
+    /// where they are. The default takes differences.
     fn add_channel_derivative(
         &self,
         x: &[Vec3],

@@ -1,8 +1,8 @@
 //! Follower pressure on surface triangles.
 //!
-//! The force on a triangle is −p A n on its deformed shape, shared equally by its corners. On a closed surface it is the gradient of
-//! p V with the enclosed volume V = ⅙ Σ x₁·(x₂×x₃) (up to sign); on an open one the same formula leaves boundary terms, and the force
-//! has no potential [Hughes87].
+//! The force on a triangle is −p A n on its deformed shape, shared equally by its corners. On a closed surface it is
+//! the gradient of p V with the enclosed volume V = ⅙ Σ x₁·(x₂×x₃) (up to sign); on an open one the same formula leaves
+//! boundary terms, and the force has no potential [Hughes87].
 
 use std::sync::Arc;
 
@@ -61,8 +61,8 @@ pub struct Pressure {
     pub name: String,
     /// Triangles, outward oriented.
     pub triangles: Vec<[u32; 3]>,
-    /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the face of a
-    /// hexahedron do (see [`crate::faces::balanced_triangles`]).
+    /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the
+    /// face of a hexahedron do (see [`crate::faces::balanced_triangles`]).
     pub shares: Vec<f64>,
     /// Channel of the pressure [Pa].
     pub channel: ChannelId,
@@ -87,7 +87,8 @@ impl Pressure {
         for (triangle, share) in self.triangles.iter().zip(&self.shares) {
             let corners = triangle.map(|n| x[n as usize]);
             for k in 0..3 {
-                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of it.
+                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of
+                // it.
                 let opposite = corners[(k + 2) % 3] - corners[(k + 1) % 3];
                 let derivative = Mat3::skew(opposite) * (p * share / 6.0);
                 (0..3).for_each(|i| visit(triangle[i], triangle[k], derivative));
@@ -148,7 +149,8 @@ impl Force for Pressure {
             return;
         }
         self.for_each_derivative(p, x, |a, b, derivative| {
-            // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is exact.
+            // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is
+            // exact.
             out.add(a, b, derivative * 0.5);
             out.add(b, a, derivative.transpose() * 0.5);
         });

@@ -1,15 +1,17 @@
 //! Fascia: thin sheets on the surface of flesh that resist being stretched and nothing else.
 //!
-//! On a triangle with the deformation gradient F (3×2, from its plane at rest), principal stretches s₁ ≥ s₂ and thickness t
+//! On a triangle with the deformation gradient F (3×2, from its plane at rest), principal stretches s₁ ≥ s₂ and
+//! thickness t
 //!
 //! $$ E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i $$
 //!
-//! the linear stress in the frame of the stretches, for elongation alone, that [Teran05] and [Sifakis07] add to the outermost cells of a muscle (TER-37,
-//! SIF-021). On the surface it does not depend on the size of these cells, and thickness and modulus are those of the fascia. A coupling of the
-//! elongations, λ/2 (Σ eᵢ)², would let the stress jump where a stretch passes 1 while the other is above; there is none here.
+//! the linear stress in the frame of the stretches, for elongation alone, that [Teran05] and [Sifakis07] add to the
+//! outermost cells of a muscle (TER-37, SIF-021). On the surface it does not depend on the size of these cells, and
+//! thickness and modulus are those of the fascia. A coupling of the elongations, λ/2 (Σ eᵢ)², would let the stress jump
+//! where a stretch passes 1 while the other is above; there is none here.
 //!
-//! With ψᵢ = 2μeᵢ never negative and growing, the tangent is positive semi-definite: in the plane it has the eigenvalues ψᵢ′, (ψ₁ − ψ₂)/(s₁ − s₂) and
-//! (ψ₁ + ψ₂)/(s₁ + s₂), and across ψᵢ/sᵢ.
+//! With ψᵢ = 2μeᵢ never negative and growing, the tangent is positive semi-definite: in the plane it has the
+//! eigenvalues ψᵢ′, (ψ₁ − ψ₂)/(s₁ − s₂) and (ψ₁ + ψ₂)/(s₁ + s₂), and across ψᵢ/sᵢ.
 
 #![allow(non_snake_case)]
 
@@ -152,8 +154,8 @@ fn dot([a, b]: [f64; 2], [c, d]: [f64; 2]) -> f64 {
 }
 
 impl Sheath {
-    /// A sheet on triangles with the given shares of their area; `rest` are the places of all points at rest, `stiffness` is μ t [N/m]. Triangles without
-    /// area are left out.
+    /// A sheet on triangles with the given shares of their area; `rest` are the places of all points at rest,
+    /// `stiffness` is μ t [N/m]. Triangles without area are left out.
     pub fn new(name: String, stiffness: f64, triangles: &[([u32; 3], f64)], rest: impl Fn(u32) -> Vec3) -> Self {
         let triangles =
             triangles.iter().filter_map(|&(nodes, share)| Triangle::new(nodes, nodes.map(&rest), share)).collect();
@@ -211,7 +213,8 @@ impl Force for Sheath {
             let modulus = 2.0 * self.stiffness * triangle.area;
             let psi = stretched.elongations().map(|e| modulus * e);
             let own = s.map(|s| if s > 1.0 { modulus } else { 0.0 });
-            // Both above 1 give the modulus itself, whose quotient would be 0/0 for equal stretches; both at 1 give nothing.
+            // Both above 1 give the modulus itself, whose quotient would be 0/0 for equal stretches; both at 1 give
+            // nothing.
             let flip = if s[1] > 1.0 { modulus } else { psi[0] / (s[0] - s[1]).max(f64::MIN_POSITIVE) };
             let twist = (psi[0] + psi[1]) / (s[0] + s[1]);
             let (alpha, beta) = (0.5 * (flip + twist), 0.5 * (flip - twist));

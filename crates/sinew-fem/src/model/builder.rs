@@ -14,7 +14,7 @@ use super::{BodyParams, Model, RigidParams};
 use crate::contact::{ContactRule, Party};
 use crate::elastic::FiberGroup;
 use crate::element::ElementError;
-use crate::force::{AttachTarget, Force, ForceError, ForceParams};
+use crate::force::{AttachTarget, ForceError, ForceParams};
 use crate::material::MaterialError;
 
 /// Why a model cannot be built.
@@ -225,7 +225,6 @@ pub struct ModelBuilder {
     muscles: Vec<MuscleParams>,
     forces: Vec<Arc<dyn ForceParams>>,
     inversion_barrier: Vec<usize>,
-    custom: Vec<Box<dyn Force>>,
     contacts: Vec<(Party, Party, ContactRule)>,
     creep: Option<f64>,
     gravity: Vec3,
@@ -279,7 +278,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Adds a force, by its parameters: [`crate::force`] lists the kinds.
+    /// Adds a force, by its parameters: [`crate::force`] lists the kinds, and other crates may bring their own.
     pub fn force(&mut self, params: impl ForceParams) -> &mut Self {
         self.forces.push(Arc::new(params));
         self
@@ -307,12 +306,6 @@ impl ModelBuilder {
     /// Slip over which friction grows to its largest, per length of a step [m/s]: what it holds gives way by less than that.
     pub fn creep(&mut self, speed: f64) -> &mut Self {
         self.creep = Some(speed);
-        self
-    }
-
-    /// A force over the points of the model written outside this crate.
-    pub fn custom(&mut self, force: Box<dyn Force>) -> &mut Self {
-        self.custom.push(force);
         self
     }
 

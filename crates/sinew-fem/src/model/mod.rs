@@ -1,7 +1,7 @@
 //! The constant part of a simulation: bodies, what connects them, what acts on them.
 //!
-//! A [`Model`] is built once by a [`ModelBuilder`], holds plain typed blocks, and is never changed by a step: one model serves many
-//! states and threads.
+//! A [`Model`] is built once by a [`ModelBuilder`], holds plain typed blocks, and is never changed by a step: one model
+//! serves many states and threads.
 
 mod body;
 mod builder;
@@ -169,8 +169,9 @@ pub struct Model {
     pub driven: Vec<DrivenRigid>,
     /// What follows pins and driven rigid bodies, as a place to start from.
     pub skinning_predictor: SkinningPredictor,
-    /// Everything that acts besides elasticity and contact between bodies, one kind after the other: weight, springs, pressures, loads, strands,
-    /// tendons, sheaths, contact with colliders, bones, and then forces written outside this crate.
+    /// Everything that acts besides elasticity and contact between bodies, one kind after the other: weight, springs,
+    /// pressures, loads, strands, tendons, sheaths, contact with colliders, bones, and then forces written outside this
+    /// crate.
     pub forces: Vec<Box<dyn Force>>,
     /// Contact of bodies with each other and with themselves, and of whatever is kept apart by barriers.
     pub contact: ContactModel,
@@ -187,12 +188,14 @@ pub struct Model {
 }
 
 impl Model {
-    /// The key of everything that is computed from the model once and kept: solvers and linearizations lay out their memory anew when it is another.
+    /// The key of everything that is computed from the model once and kept: solvers and linearizations lay out their
+    /// memory anew when it is another.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Gives the model a new revision. Whoever changes one after it was built calls this, or solvers that know it go on with what they remember.
+    /// Gives the model a new revision. Whoever changes one after it was built calls this, or solvers that know it go on
+    /// with what they remember.
     pub fn touch(&mut self) {
         self.revision = Revision::next();
     }
@@ -262,7 +265,8 @@ impl Model {
         control.get(self.stiffness[body])
     }
 
-    /// Strain energy of all cells under `control` [J]; fibers on meshes store what their passive curve says, whatever their activation.
+    /// Strain energy of all cells under `control` [J]; fibers on meshes store what their passive curve says, whatever
+    /// their activation.
     pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
         let stored = |block: &ElasticBlock| block.summarize(x, &Actuation::PASSIVE).energy;
         let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * stored(block)).sum();
@@ -288,7 +292,8 @@ impl Model {
         }
     }
 
-    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibers can still do.
+    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active
+    /// fibers can still do.
     pub(crate) fn elastic_potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let potential = |block: &ElasticBlock| block.energy(x, &StepDrive::new(self, block, ctx).actuation());
         let blocks: f64 =
@@ -340,8 +345,8 @@ impl Model {
         work
     }
 
-    /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that of points on
-    /// rigid bodies nowhere.
+    /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that
+    /// of points on rigid bodies nowhere.
     pub fn add_lumped_masses(&self, masses: &mut [f64]) {
         for (point, &mass) in self.masses.iter().enumerate() {
             match self.kinematics.map(point) {

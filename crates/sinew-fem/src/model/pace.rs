@@ -23,8 +23,9 @@ struct Summary {
     cell: f64,
 }
 
-/// Into how many equal parts a step of length `dt` to `control` must be cut so that nobody comes nearer to what it may meet by more than half a cell in
-/// each. Barriers need no such care, and nothing gets to the other side of a half-space.
+/// Into how many equal parts a step of length `dt` to `control` must be cut so that nobody comes nearer to what it may
+/// meet by more than half a cell in each. Barriers need no such care, and nothing gets to the other side of a
+/// half-space.
 pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt: f64) -> usize {
     if !model.has_penalties() {
         return 1;
@@ -91,7 +92,8 @@ fn moved(now: &Pose, then: &Pose, center: Vec3, reach: f64) -> f64 {
     (then.to_world(now.to_local(center)) - center).norm() + turn * reach
 }
 
-/// The longest way of a pinned node or of a collider between two commands over half a cell, where penalty contact has to notice what it meets.
+/// The longest way of a pinned node or of a collider between two commands over half a cell, where penalty contact has
+/// to notice what it meets.
 pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) -> f64 {
     let cell = model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
     let mut ways = vec![Vec3::zero(); model.kinematics.unknown_count()];

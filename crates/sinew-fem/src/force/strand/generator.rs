@@ -3,8 +3,8 @@
 //! $$ F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
 //!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m} $$
 //!
-//! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is that of the end of the
-//! step. Where it does not depend on speed it has the potential
+//! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is
+//! that of the end of the step. Where it does not depend on speed it has the potential
 //!
 //! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr] $$
 
@@ -28,8 +28,8 @@ pub enum StrandScaling {
     /// By its columns, which pull side by side: generators in series carry the same force, so the muscle pulls with F₀.
     #[default]
     Physical,
-    /// By all generators, and halved, as [Chen92] writes it: four columns of eight pull with F₀/16. His curves are scaled, so it does not show in
-    /// them; the ratio of this force to the stiffness of the flesh does in his shapes.
+    /// By all generators, and halved, as [Chen92] writes it: four columns of eight pull with F₀/16. His curves are
+    /// scaled, so it does not show in them; the ratio of this force to the stiffness of the flesh does in his shapes.
     Author,
 }
 
@@ -293,8 +293,8 @@ impl Force for Strand {
 
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
         let activation = self.activation(ctx.control);
-        // Where force depends on speed its integral over a step has no closed form, and a kink where the curve reaches zero: a quadrature
-        // disagrees with the force by more than a line search forgives.
+        // Where force depends on speed its integral over a step has no closed form, and a kink where the curve reaches
+        // zero: a quadrature disagrees with the force by more than a line search forgives.
         if self.needs_motion() && activation > 0.0 {
             return None;
         }
@@ -410,7 +410,8 @@ impl ActiveForce for Strand {
         self.curves.velocity.is_some()
     }
 
-    /// Tension times shortening, by the mean of the active tensions at both ends, each with its activation and the speed of the step.
+    /// Tension times shortening, by the mean of the active tensions at both ends, each with its activation and the
+    /// speed of the step.
     fn work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64 {
         if activations == [0.0; 2] {
             return 0.0;

@@ -7,8 +7,8 @@ use crate::material::Tangent;
 
 /// The vector from one place to another, d = Σ c_k x_k, both weighted sums of points.
 ///
-/// The coefficients of a line within flesh sum to zero, so whatever pulls along it exerts no force on the whole; and because the pull
-/// has the direction of d, it exerts no torque either.
+/// The coefficients of a line within flesh sum to zero, so whatever pulls along it exerts no force on the whole; and
+/// because the pull has the direction of d, it exerts no torque either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     entries: Vec<(u32, f64)>,
@@ -67,8 +67,8 @@ impl Line {
         }
     }
 
-    /// Appends the blocks of E(|d|): T′ n⊗n + (T/|d|) (I − n⊗n) between the ends, times c_k c_l between points. The definite form drops what is
-    /// negative: on a falling branch of the curve T′ is.
+    /// Appends the blocks of E(|d|): T′ n⊗n + (T/|d|) (I − n⊗n) between the ends, times c_k c_l between points. The
+    /// definite form drops what is negative: on a falling branch of the curve T′ is.
     pub(super) fn linearize(&self, d: Vec3, pull: Pull, tangent: Tangent, out: &mut Linearized) {
         let length = d.norm();
         if length == 0.0 {

@@ -2,7 +2,8 @@
 //!
 //! $$ F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T $$
 //!
-//! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many of them that begin slack (CHE-39).
+//! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many of them that begin
+//! slack (CHE-39).
 
 use std::sync::Arc;
 
@@ -167,7 +168,8 @@ impl TendonStrand {
         }
     }
 
-    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of it (CHE-53).
+    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of
+    /// it (CHE-53).
     pub fn total_force(&self, x: &[Vec3], control: &Control) -> Vec3 {
         let mut sum = Vec3::zero();
         self.for_each_force(x, control, |_, force| sum += force);
@@ -229,7 +231,8 @@ impl Force for TendonStrand {
     fn add_row_bounds(&self, x: &[Vec3], control: &Control, bounds: &mut RowBounds<'_>) {
         let translation = self.translation(control);
         for tendon in &self.tendons {
-            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as stiff as it gets.
+            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as
+            // stiff as it gets.
             let (_, strain) = self.stretched(tendon, x, translation);
             let k = self.pull(tendon, strain.max(self.curve.range()[1])).stiffness;
             tendon.line.add_row_bound(k, bounds.stiffness);
