@@ -41,6 +41,21 @@ pub trait ForceParams: Debug + Send + Sync + 'static {
     }
 }
 
+/// So that parameters that were kept or renumbered go into a model as new ones do.
+impl ForceParams for Arc<dyn ForceParams> {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        (**self).assemble(assembly)
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        (**self).renumbered(map)
+    }
+
+    fn rank(&self) -> u8 {
+        (**self).rank()
+    }
+}
+
 /// The model in the making, as forces see it.
 pub trait Assembly {
     /// Name of a body.

@@ -13,5 +13,6 @@ mod linearization;
 mod models;
 mod muscles;
 mod newton;
+mod renumbering;
 mod response;
 mod strands;
