@@ -195,8 +195,8 @@ fn crates_stand_on_the_floors_of_the_architecture() {
     assert_eq!(drawn, built, "the drawing in ARCHITECTURE.md and the manifests differ");
 }
 
-/// Top-level modules of a crate with the others that each uses, by the `crate::` paths in its files; tests aside. What `lib.rs` re-exports counts as its
-/// module.
+/// Top-level modules of a crate with the others that each uses, by the `crate::` paths in its files; tests aside. What
+/// `lib.rs` re-exports counts as its module.
 fn modules(folder: &str, sources: &[(String, String)]) -> BTreeMap<String, BTreeSet<String>> {
     let own = |path: &str| -> Option<String> { Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_string()) };
     let files: BTreeMap<String, &String> = sources.iter().filter_map(|(path, text)| Some((own(path)?, text))).collect();
@@ -254,7 +254,8 @@ fn modules_of_fem_form_no_circle() {
     assert_eq!(circles(&uses), Vec::<String>::new(), "{uses:#?}");
 }
 
-/// A force stands where the table says, and nowhere else: counted for fascia, which has everything that a force can have.
+/// A force stands where the table says, and nowhere else: counted for fascia, which has everything that a force can
+/// have.
 #[test]
 fn a_force_touches_the_files_that_the_architecture_lists() {
     let page = read("ARCHITECTURE.md");

@@ -92,7 +92,8 @@ pub struct History {
 /// What a contact leaves for the next step to begin with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactMemory {
-    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a collider and its point.
+    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a
+    /// collider and its point.
     pub key: [u32; 4],
     /// Slip that friction holds, over ε: in the world, or in the frame of the collider for penalty contact with one.
     pub slip: Vec3,

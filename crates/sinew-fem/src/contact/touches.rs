@@ -1,7 +1,7 @@
 //! Which surface points touched which collider at the start of a step.
 //!
-//! The penalty itself is evaluated afresh at every iterate; what is kept here is what lags by one step: the normal force, the normal, and the place on the
-//! collider the point touched, for friction and restitution.
+//! The penalty itself is evaluated afresh at every iterate; what is kept here is what lags by one step: the normal
+//! force, the normal, and the place on the collider the point touched, for friction and restitution.
 
 use sinew_math::Vec3;
 

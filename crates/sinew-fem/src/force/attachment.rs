@@ -23,7 +23,8 @@ pub enum AttachPoints {
     Places(Vec<Vec3>),
 }
 
-/// Springs from flesh to a target. Those to the world are moved by the channels `BODY.attach.NAME.translation.x`, `….rotation.x` and so on.
+/// Springs from flesh to a target. Those to the world are moved by the channels `BODY.attach.NAME.translation.x`,
+/// `….rotation.x` and so on.
 #[derive(Clone, Debug)]
 pub struct AttachmentParams {
     /// The body.
@@ -47,7 +48,8 @@ impl AttachmentParams {
         Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness, pivot: None }
     }
 
-    /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
+    /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness
+    /// [N/m].
     pub fn places(body: usize, name: impl Into<String>, springs: Vec<(Vec3, f64)>, target: AttachTarget) -> Self {
         let (places, stiffness) = springs.into_iter().unzip();
         Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness, pivot: None }
@@ -93,7 +95,7 @@ impl ForceParams for AttachmentParams {
     }
 
     /// The center of rotation stays where it was.
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let (places, mut is_left): (Vec<Vec3>, Vec<bool>) = match &self.points {
             AttachPoints::Nodes(nodes) => {
                 let left = |&node: &u32| (map.rest_position(self.body, node), map.node(self.body, node).is_some());
@@ -112,7 +114,7 @@ impl ForceParams for AttachmentParams {
             AttachPoints::Places(places) => AttachPoints::Places(marked(places, &is_left).copied().collect()),
         };
         let stiffness: Vec<f64> = marked(&self.stiffness, &is_left).copied().collect();
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "attachment",
             name: self.name.clone(),
@@ -121,7 +123,7 @@ impl ForceParams for AttachmentParams {
             count: self.stiffness.len(),
             needs_some: false,
             params: Arc::new(Self { points, stiffness, pivot: self.pivot.or(Some(mean(&places))), ..self.clone() }),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {
@@ -237,7 +239,8 @@ impl Force for Attachment {
         Hold::Points(to_places.map(|spring| spring.point).collect())
     }
 
-    /// The rows of w wᵀ sum to w for weights that sum to one, and those of a spring between two such points to twice that.
+    /// The rows of w wᵀ sum to w for weights that sum to one, and those of a spring between two such points to twice
+    /// that.
     fn add_row_bounds(&self, _x: &[Vec3], _control: &Control, bounds: &mut RowBounds<'_>) {
         for spring in &self.springs {
             match &spring.anchor {

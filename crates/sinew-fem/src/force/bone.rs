@@ -10,8 +10,8 @@ use crate::material::Tangent;
 /// Way of a bone in one step, in cells: flesh that it passes by more may come out on its other side.
 const LONGEST_WAY: f64 = 0.5;
 
-/// A bone over which the flesh of one body slides, without friction. Flesh follows its bones, so it is enough to look at the way of the bone itself to
-/// know how far a step may go.
+/// A bone over which the flesh of one body slides, without friction. Flesh follows its bones, so it is enough to look
+/// at the way of the bone itself to know how far a step may go.
 pub struct Bone {
     /// Its own name.
     pub name: String,

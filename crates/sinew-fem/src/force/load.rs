@@ -9,8 +9,8 @@ use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Lineariz
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
-/// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` … (weights that sum
-/// to one make it a total force [N], areas make it a traction [Pa]).
+/// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` …
+/// (weights that sum to one make it a total force [N], areas make it a traction [Pa]).
 #[derive(Clone, Debug)]
 pub struct LoadParams {
     /// The body.
@@ -29,9 +29,9 @@ impl ForceParams for LoadParams {
         Ok(Box::new(Load { name, points, channels: Some(channels) }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let weights = nodes_left(&self.weights, self.body, map);
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "load",
             name: self.name.clone(),
@@ -40,7 +40,7 @@ impl ForceParams for LoadParams {
             count: self.weights.len(),
             needs_some: false,
             params: Arc::new(Self { weights, ..self.clone() }),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {
@@ -66,9 +66,9 @@ impl ForceParams for NodalForceParams {
         Ok(Box::new(Load { name, points, channels: None }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let forces = nodes_left(&self.forces, self.body, map);
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "load",
             name: self.name.clone(),
@@ -77,7 +77,7 @@ impl ForceParams for NodalForceParams {
             count: self.forces.len(),
             needs_some: false,
             params: Arc::new(Self { forces, ..self.clone() }),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {

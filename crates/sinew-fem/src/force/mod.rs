@@ -1,10 +1,13 @@
 //! Forces on points: gradient, linearization, and a potential where there is one.
 //!
-//! A force is immutable; what varies comes in by [`StepContext`]. It brings along whatever others want to know of it: its part of the energy balance,
-//! probes, load channels, bounds of its stiffness, and what it holds. So all forces of a model stand in one list, and a new one is a new file.
+//! A force is immutable; what varies comes in by [`StepContext`]. It brings along whatever others want to know of it:
+//! its part of the energy balance, probes, load channels, bounds of its stiffness, and what it holds. So all forces of
+//! a model stand in one list, and a new one is a new file.
 //!
-//! Cells are not in that list: elasticity ([`crate::elastic`]) and lattices ([`crate::lattice`]) are evaluated in packs of lanes on all threads, write straight
-//! into the matrix or never assemble one, and answer to materials and damping; blocks of pairs of points would cost them their speed.
+//! Cells are not in that list: elasticity ([`crate::elastic`]) and lattices ([`crate::lattice`]) are evaluated in packs
+//! of lanes on all threads, write straight into the matrix or never assemble one, and answer to materials and damping;
+//! blocks of pairs of points would cost them their speed. Contact between bodies ([`crate::contact`]) is not either: it
+//! remembers candidates from iterate to iterate, and its blocks come and go beside the matrix.
 
 mod attachment;
 mod bone;
@@ -192,8 +195,8 @@ pub trait ActiveForce {
     }
 }
 
-/// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are right for one that
-/// neither moves by channels nor tells anything.
+/// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are
+/// right for one that neither moves by channels nor tells anything.
 pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;

@@ -1,4 +1,5 @@
-//! How a force comes into a model: parameters that are plain data, and the model in the making on which they become a force.
+//! How a force comes into a model: parameters that are plain data, and the model in the making on which they become a
+//! force.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -25,16 +26,35 @@ pub struct ForceError {
     pub reason: String,
 }
 
-/// What a force is made of: bodies and rigid bodies by index, nodes by number. Plain data, which can be kept and assembled again.
+/// What a force is made of: bodies and rigid bodies by index, nodes by number. Plain data, which can be kept and
+/// assembled again.
 pub trait ForceParams: Debug + Send + Sync + 'static {
     /// The force on the points of a model.
     fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError>;
-    /// The same force after nodes were renumbered. What acts on lost nodes or flesh is left out; the rest acts as before.
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered;
+    /// The same force after nodes were renumbered. What acts on lost nodes or flesh is left out; the rest acts as
+    /// before. `None` where the force cannot follow: then no cells can be removed from its model.
+    fn renumbered(&self, _map: &dyn NodeMap) -> Option<Renumbered> {
+        None
+    }
     /// Place of its kind in the list of forces, small ones first. Sums of floating-point numbers depend on their order, so ranks stay as they are;
     /// new kinds have none and come last, in the order in which they were added.
     fn rank(&self) -> u8 {
         u8::MAX
+    }
+}
+
+/// So that parameters that were kept or renumbered go into a model as new ones do.
+impl ForceParams for Arc<dyn ForceParams> {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        (**self).assemble(assembly)
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
+        (**self).renumbered(map)
+    }
+
+    fn rank(&self) -> u8 {
+        (**self).rank()
     }
 }
 
@@ -50,7 +70,8 @@ pub trait Assembly {
     fn rigid_pose(&self, rigid: usize) -> Pose;
     /// Adds a massless point fixed to a rigid body, at a place in its frame [m].
     fn add_rigid_point(&mut self, rigid: usize, local: Vec3) -> u32;
-    /// Adds a massless point that is a weighted sum of nodes of a body. These must not be bound to others: an error names the first that is.
+    /// Adds a massless point that is a weighted sum of nodes of a body. These must not be bound to others: an error
+    /// names the first that is.
     fn add_flesh_point(&mut self, body: usize, weights: &[(u32, f64)]) -> Result<u32, u32>;
     /// Channels, for those of the force.
     fn channels(&mut self) -> &mut ChannelTable;

@@ -37,9 +37,9 @@ impl ForceParams for PressureParams {
     }
 
     /// Faces that the removal exposes get no pressure.
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let triangles = triangles_left(&self.triangles, self.body, map);
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "pressure",
             name: self.name.clone(),
@@ -48,7 +48,7 @@ impl ForceParams for PressureParams {
             count: self.triangles.len(),
             needs_some: false,
             params: Arc::new(Self { triangles, ..self.clone() }),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {
@@ -71,8 +71,8 @@ pub struct Pressure {
     pub name: String,
     /// Triangles, outward oriented.
     pub triangles: Vec<[u32; 3]>,
-    /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the face of a
-    /// hexahedron do (see [`crate::faces::balanced_triangles`]).
+    /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the
+    /// face of a hexahedron do (see [`crate::faces::balanced_triangles`]).
     pub shares: Vec<f64>,
     /// Channel of the pressure \[Pa\].
     pub channel: ChannelId,

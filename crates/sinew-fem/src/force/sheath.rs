@@ -52,9 +52,9 @@ impl ForceParams for SheathParams {
     }
 
     /// Faces that the removal exposes get no sheath.
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let triangles = triangles_left(&self.triangles, self.body, map);
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "sheath",
             name: self.name.clone(),
@@ -63,7 +63,7 @@ impl ForceParams for SheathParams {
             count: self.triangles.len(),
             needs_some: true,
             params: Arc::new(Self { triangles, ..self.clone() }),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {

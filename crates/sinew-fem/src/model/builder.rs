@@ -16,7 +16,7 @@ use super::{BodyParams, Model, RigidParams};
 use crate::contact::{ContactRule, Party};
 use crate::elastic::FiberGroup;
 use crate::element::ElementError;
-use crate::force::{AttachTarget, Force, ForceError, ForceParams};
+use crate::force::{AttachTarget, ForceError, ForceParams};
 use crate::material::MaterialError;
 
 /// Why a model cannot be built.
@@ -228,7 +228,7 @@ pub enum Side {
 }
 
 /// Collects the parts of a model. A copy of them can be changed and built again ([`ModelBuilder::without_cells`]).
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ModelBuilder {
     bodies: Vec<BodyParams>,
     rigid: Vec<RigidParams>,
@@ -239,7 +239,6 @@ pub struct ModelBuilder {
     muscles: Vec<MuscleParams>,
     forces: Vec<Arc<dyn ForceParams>>,
     inversion_barrier: Vec<usize>,
-    custom: Vec<Box<dyn Force>>,
     contacts: Vec<(Party, Party, ContactRule)>,
     creep: Option<f64>,
     gravity: Vec3,
@@ -294,7 +293,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Adds a force, by its parameters: [`crate::force`] lists the kinds.
+    /// Adds a force, by its parameters: [`crate::force`] lists the kinds, and other crates may bring their own.
     pub fn force(&mut self, params: impl ForceParams) -> &mut Self {
         self.forces.push(Arc::new(params));
         self
@@ -324,12 +323,6 @@ impl ModelBuilder {
     /// slowly than this.
     pub fn creep(&mut self, speed: f64) -> &mut Self {
         self.creep = Some(speed);
-        self
-    }
-
-    /// Adds a force over the points of the model from outside this crate.
-    pub fn custom(&mut self, force: Box<dyn Force>) -> &mut Self {
-        self.custom.push(force);
         self
     }
 

@@ -160,8 +160,9 @@ pub struct Model {
     pub driven: Vec<DrivenRigid>,
     /// Nodes that move with pins and driven rigid bodies in the initial guess.
     pub skinning_predictor: SkinningPredictor,
-    /// Everything that acts besides elasticity and contact between bodies, one kind after the other: weight, springs, pressures, loads, strands,
-    /// tendons, sheaths, contact with colliders, bones, and then forces written outside this crate.
+    /// Everything that acts besides elasticity and contact between bodies, one kind after the other: weight, springs,
+    /// pressures, loads, strands, tendons, sheaths, contact with colliders, bones, and then forces written outside this
+    /// crate.
     pub forces: Vec<Box<dyn Force>>,
     /// Contact of bodies with each other and with themselves, and of whatever is kept apart by barriers.
     pub contact: ContactModel,

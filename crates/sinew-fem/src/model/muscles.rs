@@ -47,7 +47,8 @@ impl Model {
             .fold(FiberSummary::default(), FiberSummary::join)
     }
 
-    /// Adds the work of active fibers and forces over a step to the history of its end, and remembers what the next step will ask for.
+    /// Adds the work of active fibers and forces over a step to the history of its end, and remembers what the next
+    /// step will ask for.
     pub(crate) fn finish_muscles(&self, previous: &State, control: &Control, dt: f64, state: &mut State) {
         let mut first = 0;
         for (body, muscles) in self.muscles.iter().enumerate() {

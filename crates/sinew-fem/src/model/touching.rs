@@ -16,7 +16,8 @@ impl Model {
 }
 
 impl Contacts {
-    /// Finds the touches at the positions and collider poses of `state`, where a step of length `dt` begins; reuses memory.
+    /// Finds the touches at the positions and collider poses of `state`, where a step of length `dt` begins; reuses
+    /// memory.
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
         self.touches.resize_with(model.forces_of::<ContactForce>().count(), Vec::new);
         self.meeting_speeds.clear();
@@ -54,7 +55,8 @@ pub(crate) fn allow_start(model: &mut Model, state: &State) {
 /// Places of contact that memory is kept for from the start.
 const MAX_RESERVED: usize = 1 << 16;
 
-/// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not for the rare model where all could.
+/// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not
+/// for the rare model where all could.
 pub(crate) fn most_touches(model: &Model) -> usize {
     model.forces_of::<ContactForce>().map(|contact| contact.point_count()).sum::<usize>().min(MAX_RESERVED)
 }

@@ -1,4 +1,5 @@
-//! How the steps of a frame are taken: even, by their error, or as long as they are stable; and what is done when one fails.
+//! How the steps of a frame are taken: even, by their error, or as long as they are stable; and what is done when one
+//! fails.
 
 use sinew_math::{Quaternion, Vec3};
 
@@ -10,7 +11,8 @@ use crate::report::{StepError, StepReport};
 
 /// Turn of a pin or bone in one quasistatic increment [rad].
 const LONGEST_TURN: f64 = 1.0;
-/// The same for what flesh follows, of one against another: flesh between bones that jump apart would turn inside out (MCA-49).
+/// The same for what flesh follows, of one against another: flesh between bones that jump apart would turn inside out
+/// (MCA-49).
 const LONGEST_BEND: f64 = 0.35;
 
 impl Simulation {
@@ -189,8 +191,8 @@ impl Simulation {
         }
     }
 
-    /// A quasistatic step to `target` that moves all commands in increments: from those of the state's time, or from no load at the very
-    /// start, because a command that jumps has no values in between.
+    /// A quasistatic step to `target` that moves all commands in increments: from those of the state's time, or from no
+    /// load at the very start, because a command that jumps has no values in between.
     fn advance_in_increments(
         &mut self,
         target: f64,
@@ -239,7 +241,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts commands at a share of the way between those of an increment. Bones are where they are at that time: on straight ways they would come apart.
+    /// Puts commands at a share of the way between those of an increment. Bones are where they are at that time: on
+    /// straight ways they would come apart.
     fn blend_commands(&mut self, share: f64, time: f64) {
         self.drive(time);
         self.leader_values.clear();
@@ -251,8 +254,9 @@ impl Simulation {
         }
     }
 
-    /// Puts the commands of the state's time and of `target` in place for increments between them, and finds the largest share of the way in
-    /// which nothing turns too far: nodes of a pin go straight, so what turns by half a turn at once goes through its own axis.
+    /// Puts the commands of the state's time and of `target` in place for increments between them, and finds the
+    /// largest share of the way in which nothing turns too far: nodes of a pin go straight, so what turns by half a
+    /// turn at once goes through its own axis.
     fn largest_increment(&mut self, target: f64) -> f64 {
         self.drive(self.state.time);
         self.increments.0.copy_from_slice(self.control.values());
@@ -288,8 +292,8 @@ impl Simulation {
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
-    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend gets all the iterations it
-    /// needs.
+    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend
+    /// gets all the iterations it needs.
     fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
         if self.interrupt.is_wanted() {
             return Err(StepError::Interrupted { time: self.state.time + dt });

@@ -15,5 +15,6 @@ mod models;
 mod muscles;
 mod newton;
 mod removal;
+mod renumbering;
 mod response;
 mod strands;

@@ -19,7 +19,7 @@ use crate::models::{Noise, Run, at, body, hexes, nodes_where, spec, tets};
 /// Isometric force of the frog's gastrocnemius \[N\].
 const FROG: f64 = 2.77;
 
-fn strand(body: usize, columns: Vec<Vec<FleshPlace>>) -> StrandParams {
+pub fn strand(body: usize, columns: Vec<Vec<FleshPlace>>) -> StrandParams {
     StrandParams {
         body,
         name: "belly".into(),
@@ -33,7 +33,7 @@ fn strand(body: usize, columns: Vec<Vec<FleshPlace>>) -> StrandParams {
     }
 }
 
-fn tendon(body: usize, name: &str, ends: Vec<(FleshPlace, Vec3)>) -> TendonParams {
+pub fn tendon(body: usize, name: &str, ends: Vec<(FleshPlace, Vec3)>) -> TendonParams {
     TendonParams {
         body,
         name: name.into(),

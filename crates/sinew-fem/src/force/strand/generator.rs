@@ -145,7 +145,7 @@ impl ForceParams for StrandParams {
     }
 
     /// A generator without one of its ends is gone; the others pull as before.
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let places: Vec<FleshPlace> = self.columns.iter().flatten().copied().collect();
         let numbers = places_left(&places, map);
         let (mut columns, mut factors) = (Vec::new(), self.factors.iter());
@@ -165,7 +165,7 @@ impl ForceParams for StrandParams {
             let ratio = self.share() / left.share();
             (left.force, left.passive_force) = (ratio * left.force, ratio * left.passive_force);
         }
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "strand",
             name: self.name.clone(),
@@ -174,7 +174,7 @@ impl ForceParams for StrandParams {
             count,
             needs_some: true,
             params: Arc::new(left),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {
@@ -432,7 +432,8 @@ impl ActiveForce for Strand {
         self.curves.velocity.is_some()
     }
 
-    /// Tension times shortening, by the mean of the active tensions at both ends, each with its activation and the speed of the step.
+    /// Tension times shortening, by the mean of the active tensions at both ends, each with its activation and the
+    /// speed of the step.
     fn work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64 {
         if activations == [0.0; 2] {
             return 0.0;

@@ -96,7 +96,7 @@ impl ForceParams for TendonParams {
         }))
     }
 
-    fn renumbered(&self, map: &dyn NodeMap) -> Renumbered {
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Renumbered> {
         let (places, anchors): (Vec<FleshPlace>, Vec<Vec3>) = self.ends.iter().copied().unzip();
         let is_anchored = match self.target {
             AttachTarget::Body(target) => map.places_left(target, &anchors),
@@ -106,7 +106,7 @@ impl ForceParams for TendonParams {
         let ends: Vec<_> =
             new.filter_map(|((place, anchor), is_anchored)| Some((place.filter(|_| is_anchored)?, anchor))).collect();
         let force = self.force * ends.len() as f64 / self.ends.len().max(1) as f64;
-        Renumbered {
+        Some(Renumbered {
             body: self.body,
             kind: "tendon",
             name: self.name.clone(),
@@ -115,7 +115,7 @@ impl ForceParams for TendonParams {
             count: self.ends.len(),
             needs_some: true,
             params: Arc::new(Self { ends, force, ..self.clone() }),
-        }
+        })
     }
 
     fn rank(&self) -> u8 {
@@ -247,7 +247,8 @@ impl Force for TendonStrand {
     fn add_row_bounds(&self, x: &[Vec3], control: &Control, bounds: &mut RowBounds<'_>) {
         let translation = self.translation(control);
         for tendon in &self.tendons {
-            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as stiff as it gets.
+            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as
+            // stiff as it gets.
             let (_, strain) = self.stretched(tendon, x, translation);
             let k = self.pull(tendon, strain.max(self.curve.range()[1])).stiffness;
             tendon.line.add_row_bound(k, bounds.stiffness);

@@ -123,7 +123,6 @@ impl Assembler {
         forces.extend(self.forces);
         forces.extend(contacts.into_iter().map(|contact| Box::new(contact) as _));
         forces.extend(bones.into_iter().map(|bone| Box::new(bone) as _));
-        forces.extend(self.parts.custom);
         Ok(Model {
             bodies,
             rigid_bodies: self.rigid,

@@ -74,9 +74,9 @@ pub enum RemovalError {
         /// The first of its values.
         probe: String,
     },
-    /// Forces from outside the engine number its points themselves.
-    #[error("custom forces cannot follow: they know points by their numbers, which change")]
-    CustomForces,
+    /// A force from outside the engine has no [`crate::force::ForceParams::renumbered`].
+    #[error("a force of this model does not renumber its nodes, so no cells can be removed")]
+    CannotFollow,
     /// What is left is no mesh or no model.
     #[error("what is left cannot be simulated: {reason}")]
     Rest {
@@ -108,31 +108,9 @@ pub struct Remaining {
 }
 
 impl ModelBuilder {
-    /// A copy of the parts, to change and build again.
-    pub fn try_clone(&self) -> Result<Self, RemovalError> {
-        if !self.custom.is_empty() {
-            return Err(RemovalError::CustomForces);
-        }
-        Ok(Self {
-            bodies: self.bodies.clone(),
-            rigid: self.rigid.clone(),
-            colliders: self.colliders.clone(),
-            bindings: self.bindings.clone(),
-            pins: self.pins.clone(),
-            follows: self.follows.clone(),
-            muscles: self.muscles.clone(),
-            forces: self.forces.clone(),
-            inversion_barrier: self.inversion_barrier.clone(),
-            custom: Vec::new(),
-            contacts: self.contacts.clone(),
-            creep: self.creep,
-            gravity: self.gravity,
-        })
-    }
-
     /// The same parts without some cells of a body.
     pub fn without_cells(&self, body: usize, cells: &[u32]) -> Result<Remaining, RemovalError> {
-        let mut parts = self.try_clone()?;
+        let mut parts = self.clone();
         let whole = &self.bodies[body];
         let gone: BTreeSet<u32> = cells.iter().copied().filter(|&c| (c as usize) < whole.mesh.cell_count()).collect();
         let name = whole.name.clone();
@@ -270,7 +248,7 @@ impl<'a> Loss<'a> {
 
     fn cut_forces(&mut self, parts: &mut ModelBuilder) -> Result<(), RemovalError> {
         for force in &mut parts.forces {
-            let new = force.renumbered(self);
+            let new = force.renumbered(self).ok_or(RemovalError::CannotFollow)?;
             let owner = self.bodies[new.body].name.clone();
             if new.needs_some && new.lost == new.count {
                 let (what, name, count, of) = (new.kind, new.name, new.count, new.things);

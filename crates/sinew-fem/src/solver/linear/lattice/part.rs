@@ -87,8 +87,9 @@ impl LatticePart {
         }
     }
 
-    /// What the sparse matrix has on the nodes, besides springs that the cycle knows: its diagonal blocks, and beside the diagonal what pulls both nodes the
-    /// same way, as flesh that is bound between them does. So a node is held no softer than by that itself.
+    /// What the sparse matrix has on the nodes, besides springs that the cycle knows: its diagonal blocks, and beside
+    /// the diagonal what pulls both nodes the same way, as flesh that is bound between them does. So a node is held no
+    /// softer than by that itself.
     pub fn gather_anchors(&mut self, matrix: &BlockCsr<f32>) {
         let pattern = matrix.pattern();
         let mut anchors = std::mem::take(&mut self.anchors);
