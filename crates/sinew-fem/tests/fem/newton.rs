@@ -342,8 +342,12 @@ fn stable_flesh_finds_its_equilibrium_from_a_squashed_start() {
 /// rest.
 #[test]
 fn extended_flesh_comes_back_from_inside_out() {
-    for law in Law::ALL.into_iter().filter(|law| law.is_extended()) {
-        let model = || beam(spec(law), [6, 2, 2], false, 1.0);
+    // St. Venant–Kirchhoff softens below a stretch of 1/√3: the threshold is above.
+    let stiff = Inversion { threshold: 0.6, ..Inversion::default() };
+    let stvk = spec(Law::StVenantKirchhoff).extended(stiff);
+    for material in [spec(Law::InvertibleNeoHookean), spec(Law::InvertibleMooneyRivlin), stvk] {
+        let law = material.law();
+        let model = || beam(material, [6, 2, 2], false, 1.0);
         let mut rest = Run::new(model(), quasistatic());
         rest.step(1.0).unwrap();
         let starts = [

@@ -1,7 +1,7 @@
 //! The scene as plain data: the contents of a scene file, in SI units, with all defaults filled in.
 //!
-//! Each table is declared once; decoder, schema and reference page come from the declaration. Meshing and forces are
-//! elsewhere.
+//! Each table is declared once; decoder, schema and reference page come from the declaration. Laws declare their keys
+//! themselves; sources of meshes call their generators. Forces are elsewhere.
 
 pub mod body;
 pub mod contact;
