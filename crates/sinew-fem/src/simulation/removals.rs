@@ -6,6 +6,7 @@
 //! taken up again.
 
 use super::Simulation;
+use crate::collider::collider_poses;
 use crate::model::{Model, ModelBuilder, RemovalError, TopologyMap, allow_start};
 use crate::report::Energies;
 use crate::state::State;
@@ -54,13 +55,13 @@ struct Left {
 
 impl Left {
     /// Nothing is gone yet.
-    fn all(parts: &ModelBuilder, model: &Model) -> Result<Self, RemovalError> {
+    fn all(parts: &ModelBuilder, model: &Model) -> Self {
         let numbers = |count: usize| (0..count as u32).map(Some).collect();
-        Ok(Self {
-            parts: parts.try_clone()?,
+        Self {
+            parts: parts.clone(),
             cells: model.bodies.iter().map(|body| numbers(body.mesh.cell_count())).collect(),
             points: numbers(model.kinematics.point_count()),
-        })
+        }
     }
 
     /// Takes cells away from the model `old`; returns the new one, its numbers, and what lost a part of itself.
@@ -74,7 +75,7 @@ impl Left {
             return Err(RemovalError::RemovedBefore { body, count, all });
         }
         let remaining = self.parts.without_cells(removal.body, &cells)?;
-        let new = remaining.parts.try_clone()?.build()?;
+        let new = remaining.parts.clone().build()?;
         let points = remaining.map.points(old, &new);
         compose(&mut self.points, &points);
         for (own, map) in self.cells.iter_mut().zip(&remaining.map.bodies) {
@@ -102,11 +103,7 @@ impl Simulation {
     ) -> Result<Vec<Vec<String>>, (usize, RemovalError)> {
         let mut order: Vec<usize> = (0..removals.len()).collect();
         order.sort_by_key(|&index| removals[index].frame(self.params.frame_rate));
-        let first = order.first().copied().unwrap_or(0);
-        if !self.model.custom.is_empty() {
-            return Err((first, RemovalError::CustomForces));
-        }
-        let mut left = Left::all(&parts, &self.model).map_err(|error| (first, error))?;
+        let mut left = Left::all(&parts, &self.model);
         let mut notes = vec![Vec::new(); removals.len()];
         let mut sizes = vec![sizes_of(&self.model)];
         let mut last: Option<Model> = None;
@@ -119,7 +116,7 @@ impl Simulation {
             sizes.push(sizes_of(&new));
             last = Some(new);
         }
-        let left = Left::all(&parts, &self.model).map_err(|error| (first, error))?;
+        let left = Left::all(&parts, &self.model);
         let schedule = order.into_iter().map(|index| removals[index].clone()).collect();
         self.removals = Some(Removals { start: parts, schedule, done: 0, left, sizes });
         self.follow_schedule();
@@ -214,9 +211,8 @@ impl Simulation {
     pub(super) fn go_to_topology_of(&mut self, frame: usize) {
         let due = self.removals_by(frame);
         let Some(removals) = self.removals.as_mut().filter(|removals| removals.done != due) else { return };
-        let start = removals.start.try_clone().expect("copied when it was scheduled");
-        let mut model = start.build().expect("built when it was compiled");
-        let mut left = Left::all(&removals.start, &model).expect("copied when it was scheduled");
+        let mut model = removals.start.clone().build().expect("built when it was compiled");
+        let mut left = Left::all(&removals.start, &model);
         for removal in &removals.schedule[..due] {
             (model, _, _) = left.remove(removal, &model).expect("tried when it was scheduled");
         }
@@ -232,7 +228,7 @@ impl Simulation {
         let mut control = model.initial_control();
         self.drivers.iter().for_each(|driver| driver.apply(0.0, &mut control));
         let mut start = model.initial_state();
-        crate::contacts::collider_poses(model, &control, &mut start.history.collider_poses);
+        collider_poses(&model.colliders, &control, &mut start.history.collider_poses);
         allow_start(model, &start);
     }
 

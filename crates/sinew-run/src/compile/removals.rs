@@ -35,8 +35,7 @@ impl Compiler<'_> {
 
     /// A copy of the parts of the model, where they are needed once more.
     pub(super) fn kept_parts(&self, removals: &Removals) -> Option<ModelBuilder> {
-        // Nobody adds custom forces to the builder of a scene.
-        if removals.list.is_empty() { None } else { self.builder.try_clone().ok() }
+        (!removals.list.is_empty()).then(|| self.builder.clone())
     }
 
     /// Hands the removals to the simulation, which tries them all; notes what each of them cuts.
@@ -57,8 +56,7 @@ impl Compiler<'_> {
     }
 
     fn refused(&self, path: &str, error: &RemovalError) -> Diagnostic {
-        let path = if matches!(error, RemovalError::CustomForces) { path.into() } else { format!("{path}.region") };
-        let problem = self.scene.problem(&path, error.to_string());
+        let problem = self.scene.problem(&format!("{path}.region"), error.to_string());
         match error {
             RemovalError::AllCells { .. } => problem.hint("leave out some of its cells, or start without the body"),
             RemovalError::RemovedBefore { .. } => problem.hint("each cell goes once: let the regions not overlap"),
