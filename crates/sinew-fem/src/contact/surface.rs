@@ -10,8 +10,8 @@ use sinew_math::parallel::for_each_block_mut;
 use super::patches::Patches;
 use super::restitution::bounce_damping;
 use super::rule::{ContactMode, ContactRule, Party};
-use crate::revision::Revision;
 use crate::collider::Collider;
+use crate::revision::Revision;
 
 /// Default distance at which barriers start, in mean edges of the finer surface.
 const GAP_IN_EDGES: f64 = 0.1;

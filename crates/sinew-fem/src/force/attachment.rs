@@ -9,7 +9,8 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::places::{add_flesh_points, anchor};
 use super::{
-    Assembly, AttachTarget, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, Renumbered, RowBounds, StepContext,
+    Assembly, AttachTarget, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, Renumbered, RowBounds,
+    StepContext,
 };
 use crate::control::{ChannelId, Control};
 use crate::material::Tangent;

@@ -21,7 +21,9 @@ use std::sync::Arc;
 use sinew_math::{Mat3, Vec3};
 
 use super::params::triangles_left;
-use super::{Assembly, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap, Renumbered, RowBounds, StepContext};
+use super::{
+    Assembly, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap, Renumbered, RowBounds, StepContext,
+};
 use crate::control::{ChannelTable, Control};
 use crate::faces::contact_triangles;
 use crate::material::Tangent;

@@ -15,13 +15,16 @@ mod touching;
 
 use std::any::{Any, TypeId};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Deformation, Surface};
-pub use builder::{ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams,
-    Remaining, RemovalError, Side};
+pub use builder::{
+    ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Remaining,
+    RemovalError, Side,
+};
 pub(crate) use muscles::StepDrive;
 pub(crate) use pace::{increments_of_motion, parts_of_step};
 pub use rigid::{RigidBody, RigidParams};

@@ -1,10 +1,11 @@
 //! Cells that are taken away: the rest has its own mass and momentum, and feels the forces it felt before.
 
-use sinew_fem::force::strand::StrandScaling;
-use sinew_fem::material::Law;
-use sinew_fem::model::{
-    AttachTarget, ColliderParams, FleshPlace, MuscleParams, Remaining, RemovalError, Slack, StrandParams, TendonParams,
+use sinew_fem::force::strand::{Slack, StrandParams, StrandScaling, TendonParams};
+use sinew_fem::force::{
+    AttachTarget, AttachmentParams, FleshPlace, LoadParams, NodalForceParams, PressureParams, SheathParams,
 };
+use sinew_fem::material::Law;
+use sinew_fem::model::{ColliderParams, MuscleParams, Remaining, RemovalError};
 use sinew_fem::{Contacts, Model, ModelBuilder, Regime, SolverParams, State, StepContext};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::procedural::box_surface;
@@ -85,8 +86,10 @@ fn bar(scaling: StrandScaling) -> ModelBuilder {
     builder.add_body(body("patch", patch, spec(Law::StableNeoHookean)));
     builder.bind(1, touching, AttachTarget::Body(0));
     builder.pin(pin(0, "ends", nodes_where(&mesh, |x| x.x < 0.1 || x.x > 7.9), Vec3::zero()));
-    builder.attach(0, "nodes".into(), nodes_where(&mesh, |x| x.z < 0.1), AttachTarget::World, 700.0);
-    builder.attach_places(0, "places".into(), along(0.3).into_iter().map(|x| (x, 50.0)).collect(), AttachTarget::World);
+    let low = nodes_where(&mesh, |x| x.z < 0.1);
+    builder.force(AttachmentParams::nodes(0, "nodes", low, AttachTarget::World, 700.0));
+    let springs = along(0.3).into_iter().map(|x| (x, 50.0)).collect();
+    builder.force(AttachmentParams::places(0, "places", springs, AttachTarget::World));
     let cells = mesh.cell_count();
     builder.muscle(MuscleParams {
         body: 0,
@@ -96,7 +99,7 @@ fn bar(scaling: StrandScaling) -> ModelBuilder {
         stress: vec![3e3; cells],
         group: Default::default(),
     });
-    builder.strand(StrandParams {
+    builder.force(StrandParams {
         body: 0,
         name: "strand".into(),
         columns: vec![places(0.2), places(0.6), places(0.7)],
@@ -107,7 +110,7 @@ fn bar(scaling: StrandScaling) -> ModelBuilder {
         curves: FiberCurves { velocity: None, ..FiberCurves::chen() },
         max_velocity: 10.0,
     });
-    builder.tendon(TendonParams {
+    builder.force(TendonParams {
         body: 0,
         name: "tendon".into(),
         ends: places(0.5).into_iter().map(|place| (place, Vec3::new(2.0, -3.0, 0.5))).collect(),
@@ -116,10 +119,13 @@ fn bar(scaling: StrandScaling) -> ModelBuilder {
         curve: Curve::tendon_zajac(),
         slack: Slack::Factor(0.9),
     });
-    builder.sheath(0, "sheath".into(), mesh.boundary_triangles(), 90.0);
-    builder.pressure(0, "pressure".into(), mesh.boundary_triangles());
-    builder.load(0, "load".into(), (0..mesh.node_count() as u32).map(|node| (node, 0.25)).collect());
-    builder.nodal_forces(0, "given".into(), vec![(0, Vec3::unit(0)), (mesh.node_count() as u32 - 1, Vec3::unit(1))]);
+    let triangles = mesh.boundary_triangles();
+    builder.force(SheathParams { body: 0, name: "sheath".into(), triangles: triangles.clone(), stiffness: 90.0 });
+    builder.force(PressureParams { body: 0, name: "pressure".into(), triangles });
+    let weights = (0..mesh.node_count() as u32).map(|node| (node, 0.25)).collect();
+    builder.force(LoadParams { body: 0, name: "load".into(), weights });
+    let given = vec![(0, Vec3::unit(0)), (mesh.node_count() as u32 - 1, Vec3::unit(1))];
+    builder.force(NodalForceParams { body: 0, name: "given".into(), forces: given });
     builder.add_collider(ColliderParams {
         name: "floor".into(),
         shape: Plane::new(Vec3::new(0.0, 0.15, 0.0), Vec3::unit(1)).unwrap().into(),

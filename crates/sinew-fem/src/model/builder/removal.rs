@@ -246,6 +246,11 @@ impl<'a> Loss<'a> {
         }
     }
 
+    /// A triangle of the body by its new numbers.
+    fn triangle(&self, [a, b, c]: [u32; 3]) -> Option<[u32; 3]> {
+        Some([self.node(self.body, a)?, self.node(self.body, b)?, self.node(self.body, c)?])
+    }
+
     fn cut_forces(&mut self, parts: &mut ModelBuilder) -> Result<(), RemovalError> {
         for force in &mut parts.forces {
             let new = force.renumbered(self).ok_or(RemovalError::CannotFollow)?;
