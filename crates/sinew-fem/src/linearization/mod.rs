@@ -23,6 +23,7 @@
 //! K is that of statics: no inertia, no damping, and friction and the speed of fibers as in a step that begins and ends at the state.
 
 mod activation;
+mod consistency;
 mod derivative;
 mod gmres;
 mod gradients;

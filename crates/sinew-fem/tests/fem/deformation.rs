@@ -150,7 +150,11 @@ fn affine_bodies_fly_on_parabolas_and_keep_their_spin() {
 /// A damped block that was dropped comes to rest where the floor carries its weight.
 #[test]
 fn an_affine_block_rests_on_the_floor_with_its_weight() {
-    let mut block = affine(body("block", at(&tets([0.1, 0.1, 0.1], [2, 2, 2]), Vec3::new(0.0, 0.02, 0.0)), spec(Law::StableNeoHookean)));
+    let mut block = affine(body(
+        "block",
+        at(&tets([0.1, 0.1, 0.1], [2, 2, 2]), Vec3::new(0.0, 0.02, 0.0)),
+        spec(Law::StableNeoHookean),
+    ));
     block.stiffness_damping = 5e-3;
     block.mass_damping = 5.0;
     let mut builder = ModelBuilder::new();
@@ -401,7 +405,8 @@ fn what_bodies_in_few_coordinates_cannot_have_is_refused() {
     let on_lattice = body("box", lattice.to_mesh().unwrap(), spec(Law::Corotated));
     let lattice = BodyParams { lattice: Some(lattice), ..affine(on_lattice) };
     assert!(reason(lattice, &nothing).contains("lattice"));
-    let modes = |modes| BodyParams { deformation: Deformation::Modes(modes), ..body("box", mesh(), spec(Law::Corotated)) };
+    let modes =
+        |modes| BodyParams { deformation: Deformation::Modes(modes), ..body("box", mesh(), spec(Law::Corotated)) };
     assert!(reason(modes(vec![]), &nothing).contains("no mode"));
     assert!(reason(modes(vec![vec![Vec3::zero(); 3]]), &nothing).contains("each node"));
     assert!(reason(modes(vec![vec![Vec3::splat(f64::NAN); 8]]), &nothing).contains("finite"));
