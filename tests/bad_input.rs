@@ -234,6 +234,23 @@ fn pins_that_contradict_each_other_are_both_named() {
     }
 }
 
+/// A body of twelve numbers has no node with a place of its own.
+#[test]
+fn affine_bodies_refuse_what_needs_nodes_of_their_own() {
+    let with = |more: &str| scene_with("deformation", &format!("\"affine\"\n{more}"));
+    let bone = "[[rigid]]\nname = \"bone\"\nshape = { type = \"sphere\", radius = \"1 cm\" }\nmass = \"1 kg\"\n";
+    let cases = [
+        ("affine_pin", with("pin = [{ region = \"x-min\" }]"), &["flesh", "pinned", "springs"][..]),
+        ("affine_bind", with("bind = [{ region = \"x-min\", to = \"bone\" }]") + bone, &["flesh", "bound", "springs"]),
+        ("affine_start", with("start = { shape = \"random\" }"), &["flesh", "where they start"]),
+        ("affine_explicit", with("") + "[solver]\ntype = \"explicit\"\n", &["flesh", "deforms as a whole"]),
+        ("affine_misspelt", scene_with("deformation", "\"afine\""), &["deformation", "did you mean", "affine"]),
+    ];
+    for (name, scene, causes) in cases {
+        complaint(name, &scene, &[], causes);
+    }
+}
+
 #[test]
 fn schemes_refuse_what_they_cannot_compute() {
     let with = |solver: &str, more: &str| format!("{}[solver]\n{solver}\n{more}", scene_with("density", "1000"));
@@ -446,5 +463,6 @@ fn lattices_that_cannot_be_are_refused() {
     let tets = block.replace(", element = \"lattice\"", "");
     let on_tets = scene_with_mesh(&tets) + &format!("muscle = [{{ {fibers} }}]\n");
     complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "does not support muscle fibers", "lattice"]);
+    complaint("lattice_affine", &scene(block, "deformation = \"affine\""), &[], &["deforms as a whole", "lattice"]);
     complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
 }

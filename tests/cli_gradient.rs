@@ -129,3 +129,89 @@ fn mistakes_are_told_all_at_once() {
     let moves: Vec<&str> = moves.into_iter().chain(["solver.type=\"implicit_euler\""]).collect();
     complaint(&folder, &moves, &["equilibrium", "moves in time", "quasistatic"]);
 }
+
+/// A muscle on a lattice, a box of tetrahedra, both held at one end, and an affine muscle that hangs on the box by springs.
+const THREE_KINDS: &str = r#"
+title = "Three kinds of flesh, one after the other"
+duration = "1 s"
+frame_rate = 1
+
+[solver]
+type = "quasistatic"
+tolerance = 1e-10
+
+[[body]]
+name = "lattice"
+mesh = { from = "box", size = ["8 cm", "2 cm", "2 cm"], cell = "1 cm", element = "lattice" }
+material = { type = "corotated", young = "20 kPa", poisson = 0.4 }
+muscle = [{ name = "all", fibers = { along = [1, 0, 0] }, stress = "30 kPa", activation = 0.25 }]
+pin = [{ region = "x-min" }]
+
+[[body]]
+name = "box"
+mesh = { from = "box", size = ["2 cm", "2 cm", "2 cm"], cells = [2, 2, 2] }
+position = ["8 cm", 0, 0]
+material = { type = "stable_neo_hookean", young = "20 kPa", poisson = 0.4 }
+pin = [{ region = "x-min" }]
+
+[[body]]
+name = "block"
+deformation = "affine"
+mesh = { from = "box", size = ["2 cm", "2 cm", "2 cm"], cells = [2, 2, 2] }
+position = ["10 cm", 0, 0]
+material = { type = "stable_neo_hookean", young = "20 kPa", poisson = 0.4 }
+muscle = [{ name = "all", fibers = { along = [1, 0, 0] }, stress = "30 kPa", activation = 0.25 }]
+attach = [{ region = "x-min", to = "box", stiffness = "200 N/m" }]
+"#;
+
+/// A lattice, tetrahedra and an affine body in one system: forward is adjoint, and both are differences of whole runs. Parameters and activations of lattices are kept in f32, so
+/// the steps are long and the differences of fourth order.
+#[test]
+fn gradients_of_lattices_tetrahedra_and_affine_bodies_at_once_are_those_of_whole_runs() {
+    let folder = fresh_folder("gradient_kinds");
+    std::fs::write(folder.join("kinds.toml"), THREE_KINDS).unwrap();
+    let probes =
+        ["box.center.z", "block.center.z", "block.fiber_stretch.all", "lattice.fiber_stretch.all", "lattice.volume"];
+    let inputs = [
+        ("lattice.activation.all", "body.lattice.muscle.all.activation", 0.25),
+        ("block.activation.all", "body.block.muscle.all.activation", 0.25),
+        ("lattice.young", "body.lattice.material.young", 20e3),
+        ("box.young", "body.box.material.young", 20e3),
+        ("block.young", "body.block.material.young", 20e3),
+        ("block.density", "body.block.density", 1000.0),
+    ];
+    let of = probes.join(",");
+    let by = inputs.map(|(input, ..)| input).join(",");
+    let said = told(&folder, &["gradient", "kinds.toml", "--of", &of, "--by", &by, "--json"]);
+    assert!(said["disagreement"].as_f64().unwrap() < 1e-8, "{said}");
+    let gradients = said["gradients"].as_array().unwrap();
+    for (input, key, value) in inputs {
+        // A power of two, so that activations have no rounding in f32.
+        let step = value / 64.0;
+        let run = |shift: f64| {
+            let change = format!("{key}={}", value + shift);
+            let said = told(
+                &folder,
+                &["gradient", "kinds.toml", "--of", &of, "--by", "gravity.x", "--set", &change, "--json"],
+            );
+            probes.map(|probe| said["probes"][probe].as_f64().unwrap())
+        };
+        let [far, near] = [2.0 * step, step].map(|step| (run(step), run(-step)));
+        // Derivatives that nearly vanish have the rounding of the others.
+        let slopes: Vec<f64> = (0..probes.len())
+            .map(|k| (8.0 * (near.0[k] - near.1[k]) - (far.0[k] - far.1[k])) / (12.0 * step))
+            .collect();
+        for (probe, numeric) in probes.iter().zip(slopes) {
+            let own = gradients.iter().find(|gradient| gradient["of"] == *probe && gradient["by"] == input).unwrap();
+            let (forward, adjoint) = (own["forward"].as_f64().unwrap(), own["adjoint"].as_f64().unwrap());
+            assert!(
+                (forward - adjoint).abs() <= 1e-8 * forward.abs() + 1e-14 / value,
+                "{probe} by {input}: {forward} {adjoint}"
+            );
+            assert!(
+                (forward - numeric).abs() < 1e-5 * forward.abs() + 1e-9 / value,
+                "{probe} by {input}: {forward} {numeric}"
+            );
+        }
+    }
+}

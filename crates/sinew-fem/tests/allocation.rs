@@ -4,6 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sinew_fem::contact::{ContactRule, Party};
 use sinew_fem::force::strand::StrandScaling;
 use sinew_fem::force::{AttachTarget, AttachmentParams, FleshPlace, PressureParams, Slack, StrandParams, TendonParams};
 use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
@@ -11,8 +12,8 @@ use sinew_fem::model::{ColliderParams, PinParams, RigidParams};
 use sinew_fem::pacing::AdaptiveParams;
 use sinew_fem::solver::{LinearSolver, NewmarkParams};
 use sinew_fem::{
-    BodyParams, ExplicitSolver, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation, Solver,
-    SolverParams, Substeps,
+    BodyParams, Deformation, ExplicitSolver, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation,
+    Solver, SolverParams, Substeps,
 };
 use sinew_geometry::CellMesh;
 use sinew_geometry::lattice::HexLattice;
@@ -149,6 +150,7 @@ fn steps_after_the_first_do_not_allocate() {
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(check_lattice_frames);
+        pool.install(check_affine_frames);
         let newmark = Regime::Newmark(NewmarkParams::default());
         for (linear, regime, substeps) in [
             (LinearSolver::Cg, Regime::ImplicitEuler, Substeps::Fixed(1)),
@@ -218,6 +220,34 @@ fn check_lattice_frames() {
     run();
     let count = allocations(run);
     assert_eq!(count, 0, "on a lattice");
+}
+
+/// An affine block that falls onto a block with free nodes and lies on it.
+fn check_affine_frames() {
+    let mesh = || box_tets(Vec3::splat(0.1), [3, 3, 3], TetPattern::Kuhn).unwrap();
+    let upper = mesh().mapped(|x| x + Vec3::new(0.02, 0.101, 0.01)).unwrap().0;
+    let mut builder = ModelBuilder::new();
+    builder.gravity(Vec3::new(0.0, -9.81, 0.0));
+    let lower = builder.add_body(body("lower", mesh(), Law::StableNeoHookean));
+    let affine = BodyParams { deformation: Deformation::Affine, ..body("upper", upper, Law::StableNeoHookean) };
+    let upper = builder.add_body(affine);
+    builder.contact(Party::Body(lower), Party::Body(upper), ContactRule::default());
+    let nodes = (0..64).filter(|&n| mesh().positions()[n as usize].y == 0.0).collect();
+    let (name, axes) = ("bottom".into(), [true; 3]);
+    builder.pin(PinParams { body: lower, name, nodes, axes, pivot: Vec3::zero(), offsets: Vec::new() });
+    let model = builder.build().unwrap();
+    let solver = NewtonSolver::new(SolverParams { regime: Regime::ImplicitEuler, ..SolverParams::default() });
+    let frames = FrameParams { frame_rate: 100.0, ..FrameParams::default() };
+    let mut simulation = Simulation::new(model, Box::new(solver), frames, Vec::new(), Vec::new());
+    let mut run = |count: usize| {
+        for _ in 0..count {
+            simulation.step_frame().unwrap();
+        }
+    };
+    // Until it lies still: contacts that are met for the first time need a place.
+    run(150);
+    let count = allocations(|| run(3));
+    assert_eq!(count, 0, "with an affine body");
 }
 
 /// The only test of this program calls this: two tests in parallel would count each other.

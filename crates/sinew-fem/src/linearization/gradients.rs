@@ -70,14 +70,14 @@ pub enum GradientError {
         input: String,
     },
     /// The tangent is not the derivative of the forces.
-    #[error(
-        "along d/d\"{input}\" the stiffness differs from the change of the forces by a fraction of {error:.1e}: a contact or a custom force has no exact derivative"
-    )]
+    #[error("along d/d\"{input}\" the stiffness differs from the change of the forces by a fraction of {error:.1e}: {culprit}")]
     Tangent {
         /// The input whose response shows the error.
         input: String,
         /// The relative difference.
         error: f64,
+        /// What tells no exact derivative.
+        culprit: String,
     },
     /// The linearization failed.
     #[error(transparent)]
@@ -322,7 +322,8 @@ impl Differentiation<'_> {
             let scale = norm(&product).max(norm(&derivative.gradient));
             let error = (norm(&difference) - floor).max(0.0) / scale.max(f64::MIN_POSITIVE);
             if error > MAX_TANGENT_ERROR {
-                return Err(GradientError::Tangent { input: name.clone(), error });
+                let culprit = culprit(linearization, response, h, 0.5 * norm(&difference))?;
+                return Err(GradientError::Tangent { input: name.clone(), error, culprit });
             }
             largest = largest.max(error);
         }
@@ -398,6 +399,16 @@ impl Weights {
         let own = |&&(channel, _): &&(ChannelId, f64)| input == Input::Channel(channel);
         self.channels.iter().filter(own).map(|&(_, slope)| slope).sum()
     }
+}
+
+/// What tells no exact derivative along a response: the worst force, if its difference is more than `least`.
+fn culprit(linearization: &Linearization<'_>, d: &[Vec3], h: f64, least: f64) -> Result<String, LinearizationError> {
+    Ok(match linearization.worst_force(d, h)? {
+        Some((force, difference)) if difference > least => {
+            format!("the force \"{force}\" does not tell its exact derivative")
+        }
+        _ => "a contact between bodies is about to open or to close".into(),
+    })
 }
 
 /// Whether a probe counts something, or measures the work of the solver.

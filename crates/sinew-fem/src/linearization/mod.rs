@@ -23,6 +23,7 @@
 //! K is the static stiffness: no inertia, no damping, and friction and fiber speed as in a step that starts and ends at
 //! the state.
 
+mod consistency;
 mod derivative;
 mod gmres;
 mod gradients;

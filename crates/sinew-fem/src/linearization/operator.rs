@@ -127,7 +127,11 @@ impl Operator {
     /// Prepares the system of lattices for [`Self::solve_lattices`].
     pub fn prepare_lattices(&self, place: &Place<'_>, tangent: Tangent) -> Result<(), LinearizationError> {
         let Some(mut lattices) = self.lattices() else { return Ok(()) };
-        let prepared = place.look(tangent, |at| lattices.prepare(at, place.plan.frame(&self.couplings), 0.0))?;
+        let frame = || place.plan.frame(&self.couplings);
+        let prepared = place.look(tangent, |at| {
+            lattices.assemble(at, frame(), &mut AssemblyScratch::default(), false);
+            lattices.prepare(at, frame(), 0.0)
+        })?;
         prepared.map(|_| ()).map_err(|failure| LinearizationError::Singular { reason: failure.to_string() })
     }
 

@@ -89,8 +89,8 @@ enum Kind {
     Near(Factor),
     /// Conjugate gradients in f32, for large meshes.
     Iterative(Box<Iterative>, Tangent),
-    /// Conjugate gradients in f32 with V-cycles; the operator holds the system.
-    Lattice,
+    /// Conjugate gradients in f32 with V-cycles, of the system that the operator holds.
+    Lattice(Tangent),
     /// V-cycles alone, where K is not definite.
     Cycles,
 }
@@ -147,9 +147,12 @@ impl Inverse {
     pub fn new(place: &Place<'_>, tangent: Tangent, operator: &Operator) -> Result<Self, LinearizationError> {
         let Place { model, plan, .. } = *place;
         let Some(matrix) = operator.matrix() else {
-            operator.prepare_lattices(place, tangent)?;
             let method = "GMRES, preconditioned by conjugate gradients with V-cycles in f32";
-            return Ok(Self { kind: Kind::Lattice, method });
+            let mut inverse = Self { kind: Kind::Lattice(tangent), method };
+            if operator.prepare_lattices(place, tangent).is_err() {
+                inverse.take_definite_lattices(place, operator)?;
+            }
+            return Ok(inverse);
         };
         if model.kinematics.unknown_count() > MAX_FACTOR_NODES {
             let iterative = Self::iterative(place, tangent)?;
@@ -255,7 +258,7 @@ impl Inverse {
                     );
                     return Err(LinearizationError::Singular { reason });
                 }
-                Err(failure) => self.retreat(place, failure)?,
+                Err(failure) => self.retreat(place, operator, failure)?,
             }
         }
     }
@@ -270,7 +273,7 @@ impl Inverse {
             Kind::Iterative(iterative, tangent) => {
                 iterative.solve_narrow(*tangent, operator.couplings(), r, z, INNER_ACCURACY).map(|_| ())
             }
-            Kind::Lattice => operator.solve_lattices(r, z, INNER_ACCURACY),
+            Kind::Lattice(_) => operator.solve_lattices(r, z, INNER_ACCURACY),
             Kind::Cycles => {
                 operator.cycle_lattices(r, z);
                 Ok(())
@@ -279,7 +282,12 @@ impl Inverse {
     }
 
     /// Switches to a preconditioner that does not need a definite K.
-    fn retreat(&mut self, place: &Place<'_>, failure: SolveFailure) -> Result<(), LinearizationError> {
+    fn retreat(
+        &mut self,
+        place: &Place<'_>,
+        operator: &Operator,
+        failure: SolveFailure,
+    ) -> Result<(), LinearizationError> {
         match self.kind {
             Kind::Iterative(_, Tangent::Exact) => {
                 let iterative = Self::iterative(place, Tangent::Definite)?;
@@ -287,12 +295,21 @@ impl Inverse {
                 self.method = "GMRES, preconditioned by conjugate gradients in f32 with the definite tangent";
                 Ok(())
             }
-            Kind::Lattice => {
+            Kind::Lattice(Tangent::Exact) => self.take_definite_lattices(place, operator),
+            Kind::Lattice(Tangent::Definite) => {
                 self.kind = Kind::Cycles;
                 self.method = "GMRES, preconditioned by V-cycles of the definite tangent";
                 Ok(())
             }
             _ => Err(singular(failure)),
         }
+    }
+
+    /// Takes the definite tangent of lattices and of what is beside them for the solves inside GMRES.
+    fn take_definite_lattices(&mut self, place: &Place<'_>, operator: &Operator) -> Result<(), LinearizationError> {
+        operator.prepare_lattices(place, Tangent::Definite)?;
+        self.kind = Kind::Lattice(Tangent::Definite);
+        self.method = "GMRES, preconditioned by conjugate gradients with V-cycles in f32 with the definite tangent";
+        Ok(())
     }
 }

@@ -2,13 +2,16 @@
 //! the forces by channels and parameters against differences.
 
 use sinew_fem::elastic::FiberGroup;
-use sinew_fem::force::{AttachTarget, AttachmentParams, LoadParams, PressureParams};
+use sinew_fem::force::{AttachTarget, AttachmentParams, Linearized, LoadParams, PressureParams};
 use sinew_fem::linearization::{Input, Kink, Parameter, Source};
 use sinew_fem::material::{FiberStretch, Law, MaterialSpec, Tangent, VolumeForm};
 use sinew_fem::model::MuscleParams;
-use sinew_fem::{BodyParams, Control, Linearization, LinearizationPlan, Model, ModelBuilder, SolverParams, State};
+use sinew_fem::{
+    BodyParams, Control, Force, FrameParams, Linearization, LinearizationPlan, Model, ModelBuilder, NewtonSolver,
+    Simulation, SolverParams, State, StepContext,
+};
 use sinew_geometry::lattice::HexLattice;
-use sinew_math::Vec3;
+use sinew_math::{Mat3, Vec3};
 
 use crate::forces;
 use crate::models::{Noise, Run, at, body, hexes, nodes_where, pin, spec, tets};
@@ -415,4 +418,57 @@ fn derivatives_by_parameters_of_lattices_are_those_of_the_forces() {
         builder.build().unwrap()
     };
     check_parameters(make, Law::Corotated, 2e-2);
+}
+
+/// A spring of each node to its place at rest that claims another stiffness than it has.
+struct Liar {
+    rest: Vec<Vec3>,
+    stiffness: f64,
+    claimed: f64,
+}
+
+impl Force for Liar {
+    fn name(&self) -> &str {
+        "liar"
+    }
+
+    fn potential(&self, x: &[Vec3], _ctx: &StepContext<'_>) -> Option<f64> {
+        Some(x.iter().zip(&self.rest).map(|(x, rest)| 0.5 * self.stiffness * (*x - *rest).norm_squared()).sum())
+    }
+
+    fn add_gradient(&self, x: &[Vec3], _ctx: &StepContext<'_>, gradient: &mut [Vec3]) {
+        for ((g, &x), &rest) in gradient.iter_mut().zip(x).zip(&self.rest) {
+            *g += (x - rest) * self.stiffness;
+        }
+    }
+
+    fn linearize(&self, x: &[Vec3], _ctx: &StepContext<'_>, _tangent: Tangent, out: &mut Linearized) {
+        (0..x.len() as u32).for_each(|point| out.add(point, point, Mat3::identity() * self.claimed));
+    }
+}
+
+/// A force that lies about its derivative is named; one that tells the truth is not.
+#[test]
+fn a_force_that_lies_about_its_derivative_is_named() {
+    let gradients = |claimed: f64| {
+        let mesh = tets([0.3, 0.1, 0.1], [3, 1, 1]);
+        let (rest, left) = (mesh.positions().to_vec(), nodes_where(&mesh, |x| x.x < 1e-9));
+        let mut builder = ModelBuilder::new();
+        builder.gravity(Vec3::new(0.0, -1.0, 0.0));
+        let bar = builder.add_body(body("bar", mesh, spec(Law::NeoHookean)));
+        builder.pin(pin(bar, "left", left, Vec3::zero()));
+        builder.custom(Box::new(Liar { rest, stiffness: 2.0, claimed }));
+        let solver = NewtonSolver::new(SolverParams { tolerance: 1e-8, ..SolverParams::default() });
+        let mut simulation =
+            Simulation::new(builder.build().unwrap(), Box::new(solver), FrameParams::default(), vec![], vec![]);
+        simulation.step_frame().unwrap();
+        let probe = simulation.probe_names().iter().position(|name| name == "bar.center.y").unwrap();
+        let input = simulation.inputs().into_iter().find(|(name, _)| name == "gravity.y").unwrap().1;
+        simulation.gradients(&[probe], &[input])
+    };
+    let found = gradients(2.0).unwrap();
+    assert!(found.disagreement() < 1e-8, "{}", found.disagreement());
+    let errors = gradients(3.0).unwrap_err();
+    let text = errors[0].to_string();
+    assert!(text.contains("\"liar\"") && text.contains("derivative"), "{text}");
 }
