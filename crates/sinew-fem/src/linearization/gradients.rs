@@ -70,7 +70,9 @@ pub enum GradientError {
         input: String,
     },
     /// The tangent is not the derivative of the forces.
-    #[error("along d/d\"{input}\" the stiffness differs from the change of the forces by a fraction of {error:.1e}: {culprit}")]
+    #[error(
+        "along d/d\"{input}\" the stiffness differs from the change of the forces by a fraction of {error:.1e}: {culprit}"
+    )]
     Tangent {
         /// The input whose response shows the error.
         input: String,

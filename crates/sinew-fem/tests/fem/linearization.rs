@@ -2,7 +2,9 @@
 //! the forces by channels and parameters against differences.
 
 use sinew_fem::elastic::FiberGroup;
-use sinew_fem::force::{AttachTarget, AttachmentParams, Linearized, LoadParams, PressureParams};
+use sinew_fem::force::{
+    Assembly, AttachTarget, AttachmentParams, ForceError, ForceParams, Linearized, LoadParams, PressureParams,
+};
 use sinew_fem::linearization::{Input, Kink, Parameter, Source};
 use sinew_fem::material::{FiberStretch, Law, MaterialSpec, Tangent, VolumeForm};
 use sinew_fem::model::MuscleParams;
@@ -421,10 +423,17 @@ fn derivatives_by_parameters_of_lattices_are_those_of_the_forces() {
 }
 
 /// A spring of each node to its place at rest that claims another stiffness than it has.
+#[derive(Clone, Debug)]
 struct Liar {
     rest: Vec<Vec3>,
     stiffness: f64,
     claimed: f64,
+}
+
+impl ForceParams for Liar {
+    fn assemble(&self, _assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        Ok(Box::new(self.clone()))
+    }
 }
 
 impl Force for Liar {
@@ -457,7 +466,7 @@ fn a_force_that_lies_about_its_derivative_is_named() {
         builder.gravity(Vec3::new(0.0, -1.0, 0.0));
         let bar = builder.add_body(body("bar", mesh, spec(Law::NeoHookean)));
         builder.pin(pin(bar, "left", left, Vec3::zero()));
-        builder.custom(Box::new(Liar { rest, stiffness: 2.0, claimed }));
+        builder.force(Liar { rest, stiffness: 2.0, claimed });
         let solver = NewtonSolver::new(SolverParams { tolerance: 1e-8, ..SolverParams::default() });
         let mut simulation =
             Simulation::new(builder.build().unwrap(), Box::new(solver), FrameParams::default(), vec![], vec![]);
