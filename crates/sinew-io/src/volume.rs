@@ -124,7 +124,7 @@ impl MeshData {
                 volume_sets.insert(name, members);
             }
         }
-        for (name, nodes) in self.labelled_marks(options) {
+        for (name, nodes) in self.labeled_marks(options) {
             node_sets.entry(name).or_default().extend(nodes);
         }
         let labels = self.labels().map(|field| {
@@ -169,7 +169,7 @@ impl MeshData {
     }
 
     /// Node sets from labels on points, lines and faces; the label 0 means none.
-    fn labelled_marks(&self, options: &VolumeOptions) -> BTreeMap<String, Vec<u32>> {
+    fn labeled_marks(&self, options: &VolumeOptions) -> BTreeMap<String, Vec<u32>> {
         let mut sets: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let Some(field) = self.labels() else { return sets };
         for ((shape, nodes), &label) in self.cells().zip(&field.values) {

@@ -113,7 +113,7 @@ fn groups_and_materials_of_obj_are_kept() {
 }
 
 #[test]
-fn colours_of_all_writers_are_kept() {
+fn colors_of_all_writers_are_kept() {
     let color = |format: &str, name: &str| {
         let data = read(format, name);
         let field = data.point_field("color").unwrap_or_else(|| panic!("{name}")).clone();

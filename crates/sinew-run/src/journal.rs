@@ -338,10 +338,10 @@ fn recording_params(scene: &Scene) -> RecordingParams {
     let record = &scene.record;
     let shows = |name: &str| record.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name));
     let stress_in_cells = record.vtu.file_name("cells").is_some() && (shows("cauchy_stress") || shows("von_mises"));
-    let stress_in_colour = record.color.as_deref() == Some("von_mises");
+    let stress_in_color = record.color.as_deref() == Some("von_mises");
     RecordingParams {
         error: record.error,
-        stress: record.stress || stress_in_cells || stress_in_colour,
+        stress: record.stress || stress_in_cells || stress_in_color,
         contacts: record.contacts,
         // A shutter shows the frames in between.
         every: if record.skin_shutter.is_some() { 1 } else { record.every },

@@ -11,7 +11,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dimension {
     /// Exponent of the meter.
-    pub metre: i8,
+    pub meter: i8,
     /// Exponent of the kilogram.
     pub kilogram: i8,
     /// Exponent of the second.
@@ -30,9 +30,9 @@ impl Dimension {
     /// \[kg\]
     pub const MASS: Self = Self::new(0, 1, 0);
     /// \[rad\]
-    pub const ANGLE: Self = Self { metre: 0, kilogram: 0, second: 0, radian: 1 };
+    pub const ANGLE: Self = Self { meter: 0, kilogram: 0, second: 0, radian: 1 };
     /// \[rad/s\]
-    pub const ANGULAR_VELOCITY: Self = Self { metre: 0, kilogram: 0, second: -1, radian: 1 };
+    pub const ANGULAR_VELOCITY: Self = Self { meter: 0, kilogram: 0, second: -1, radian: 1 };
     /// \[1/s\]
     pub const FREQUENCY: Self = Self::new(0, 0, -1);
     /// \[m/s\]
@@ -59,14 +59,14 @@ impl Dimension {
     pub const POWER: Self = Self::new(2, 1, -3);
 
     /// Exponents of meter, kilogram and second.
-    pub const fn new(metre: i8, kilogram: i8, second: i8) -> Self {
-        Self { metre, kilogram, second, radian: 0 }
+    pub const fn new(meter: i8, kilogram: i8, second: i8) -> Self {
+        Self { meter, kilogram, second, radian: 0 }
     }
 
     fn times(self, other: Self, power: i32) -> Option<Self> {
         let add = |a: i8, b: i8| i8::try_from(i32::from(a) + power * i32::from(b)).ok();
         Some(Self {
-            metre: add(self.metre, other.metre)?,
+            meter: add(self.meter, other.meter)?,
             kilogram: add(self.kilogram, other.kilogram)?,
             second: add(self.second, other.second)?,
             radian: add(self.radian, other.radian)?,
@@ -86,7 +86,7 @@ impl Dimension {
         if let Some(named) = NAMED.iter().find(|named| named.dimension == self) {
             return named.units.first().map_or(String::new(), |unit| (*unit).to_string());
         }
-        let powers = [("kg", self.kilogram), ("m", self.metre), ("s", self.second), ("rad", self.radian)];
+        let powers = [("kg", self.kilogram), ("m", self.meter), ("s", self.second), ("rad", self.radian)];
         let factor = |unit: &str, power: i8| if power == 1 { unit.to_string() } else { format!("{unit}^{power}") };
         let above: Vec<String> = powers.iter().filter(|p| p.1 > 0).map(|&(unit, power)| factor(unit, power)).collect();
         let below: Vec<String> = powers.iter().filter(|p| p.1 < 0).map(|&(unit, power)| factor(unit, -power)).collect();

@@ -25,7 +25,7 @@ pub(super) struct Levels {
 
 /// Conversion of numbers to integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Quantiser {
+pub(super) enum Quantizer {
     /// The bits of the doubles, ordered by value.
     Exact,
     /// Multiples of a step; the error is at most half a step.
@@ -35,33 +35,33 @@ pub(super) enum Quantiser {
 /// Beyond this an integer would lose bits of a double; such arrays are kept exactly.
 const LARGEST_LEVEL: f64 = (1u64 << 52) as f64;
 
-impl Quantiser {
+impl Quantizer {
     /// Multiples with an error below `error`, or exact for `error` = 0.
-    pub fn for_error(error: f64) -> Quantiser {
+    pub fn for_error(error: f64) -> Quantizer {
         // A little less than twice the error, because the multiplication on decoding rounds too.
-        if error > 0.0 { Quantiser::Step(2.0 * error * (1.0 - 1e-6)) } else { Quantiser::Exact }
+        if error > 0.0 { Quantizer::Step(2.0 * error * (1.0 - 1e-6)) } else { Quantizer::Exact }
     }
 
     /// This quantizer, or the exact one if some value is out of range.
-    pub fn fitting(self, values: &[f64]) -> Quantiser {
+    pub fn fitting(self, values: &[f64]) -> Quantizer {
         match self {
-            Quantiser::Step(step) if !values.iter().all(|v| (v / step).abs() < LARGEST_LEVEL) => Quantiser::Exact,
+            Quantizer::Step(step) if !values.iter().all(|v| (v / step).abs() < LARGEST_LEVEL) => Quantizer::Exact,
             fits => fits,
         }
     }
 
     pub fn levels(self, components: usize, values: &[f64]) -> Levels {
         let values = match self {
-            Quantiser::Exact => values.iter().map(|v| ordered(*v)).collect(),
-            Quantiser::Step(step) => values.iter().map(|v| (v / step).round() as i64).collect(),
+            Quantizer::Exact => values.iter().map(|v| ordered(*v)).collect(),
+            Quantizer::Step(step) => values.iter().map(|v| (v / step).round() as i64).collect(),
         };
         Levels { components, values }
     }
 
     pub fn values(self, levels: &Levels) -> Vec<f64> {
         match self {
-            Quantiser::Exact => levels.values.iter().map(|v| from_ordered(*v)).collect(),
-            Quantiser::Step(step) => levels.values.iter().map(|v| *v as f64 * step).collect(),
+            Quantizer::Exact => levels.values.iter().map(|v| from_ordered(*v)).collect(),
+            Quantizer::Step(step) => levels.values.iter().map(|v| *v as f64 * step).collect(),
         }
     }
 }
@@ -276,17 +276,17 @@ mod tests {
         (0..3 * count).map(|i| (0.01 * i as f64 + 0.05 * frame as f64).sin()).collect()
     }
 
-    fn round_trip(quantiser: Quantiser, frames: &[Vec<f64>]) -> (usize, f64) {
+    fn round_trip(quantizer: Quantizer, frames: &[Vec<f64>]) -> (usize, f64) {
         let (mut past, mut size, mut worst): (Vec<Levels>, usize, f64) = (Vec::new(), 0, 0.0);
         for frame in frames {
-            let levels = quantiser.levels(3, frame);
+            let levels = quantizer.levels(3, frame);
             let known: Vec<&Levels> = past.iter().rev().take(2).collect();
             let mut out = ByteWriter::default();
             write(&mut out, &levels, &known);
             size += out.0.len();
             let back = read(&mut ByteReader::new(&out.0), 3, frame.len() / 3, &known).unwrap();
             assert_eq!(back, levels);
-            for (a, b) in quantiser.values(&back).iter().zip(frame) {
+            for (a, b) in quantizer.values(&back).iter().zip(frame) {
                 worst = worst.max((a - b).abs());
             }
             past.push(levels);
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn errors_stay_below_what_is_stated_and_smooth_motion_is_small() {
         let frames: Vec<Vec<f64>> = (0..20).map(|frame| wave(frame, 2000)).collect();
-        let (size, worst) = round_trip(Quantiser::for_error(1e-4), &frames);
+        let (size, worst) = round_trip(Quantizer::for_error(1e-4), &frames);
         assert!(worst <= 1e-4, "{worst}");
         let raw = 20 * 2000 * 3 * 4;
         assert!(size < raw / 6, "{size} of {raw}");
@@ -311,13 +311,13 @@ mod tests {
             assert_eq!(from_ordered(ordered(*value)).to_bits(), value.to_bits());
         }
         let frames = vec![odd.clone(), odd.iter().map(|v| v * 1.1).collect(), odd.iter().rev().copied().collect(), odd];
-        let (mut past, quantiser): (Vec<Levels>, _) = (Vec::new(), Quantiser::Exact);
+        let (mut past, quantizer): (Vec<Levels>, _) = (Vec::new(), Quantizer::Exact);
         for frame in frames {
-            let levels = quantiser.levels(3, &frame);
+            let levels = quantizer.levels(3, &frame);
             let known: Vec<&Levels> = past.iter().rev().take(2).collect();
             let mut out = ByteWriter::default();
             write(&mut out, &levels, &known);
-            let back = quantiser.values(&read(&mut ByteReader::new(&out.0), 3, 3, &known).unwrap());
+            let back = quantizer.values(&read(&mut ByteReader::new(&out.0), 3, 3, &known).unwrap());
             assert!(back.iter().zip(&frame).all(|(a, b)| a.to_bits() == b.to_bits()), "{back:?}");
             past.push(levels);
         }
@@ -325,14 +325,14 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_kept_exactly() {
-        assert_eq!(Quantiser::Step(1e-6).fitting(&[1e12]), Quantiser::Exact);
-        assert_eq!(Quantiser::Step(1e-6).fitting(&[f64::NAN]), Quantiser::Exact);
-        assert_eq!(Quantiser::Step(1e-6).fitting(&[1.0]), Quantiser::Step(1e-6));
+        assert_eq!(Quantizer::Step(1e-6).fitting(&[1e12]), Quantizer::Exact);
+        assert_eq!(Quantizer::Step(1e-6).fitting(&[f64::NAN]), Quantizer::Exact);
+        assert_eq!(Quantizer::Step(1e-6).fitting(&[1.0]), Quantizer::Step(1e-6));
     }
 
     #[test]
     fn broken_bytes_are_refused() {
-        let levels = Quantiser::Exact.levels(3, &wave(0, 50));
+        let levels = Quantizer::Exact.levels(3, &wave(0, 50));
         let mut out = ByteWriter::default();
         write(&mut out, &levels, &[]);
         for cut in 0..out.0.len() {

@@ -11,7 +11,7 @@ use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Vec3};
 
 use super::StoreError;
-use super::arrays::{self, Levels, Quantiser};
+use super::arrays::{self, Levels, Quantizer};
 use super::bytes::{ByteReader, ByteWriter};
 use super::header::Header;
 
@@ -100,7 +100,7 @@ impl CellSource for StoredCells<'_> {
 /// Integers of all arrays of a frame, from which later frames are predicted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrameLevels {
-    arrays: Vec<(Quantiser, Levels)>,
+    arrays: Vec<(Quantizer, Levels)>,
 }
 
 /// Flags of the contents of a frame.
@@ -144,9 +144,9 @@ pub(super) fn encode(
             let positions: Vec<f64> = flat(body.positions);
             let velocities: Vec<f64> = flat(body.velocities);
             // An error of the velocity that moves a node within a frame by at most the error of its position.
-            let quantisers = [error, error * header.frame_rate].map(Quantiser::for_error);
-            let positions = vectors(&levels.put(&mut out, quantisers[0], 3, &positions, past));
-            let velocities = vectors(&levels.put(&mut out, quantisers[1], 3, &velocities, past));
+            let quantizers = [error, error * header.frame_rate].map(Quantizer::for_error);
+            let positions = vectors(&levels.put(&mut out, quantizers[0], 3, &positions, past));
+            let velocities = vectors(&levels.put(&mut out, quantizers[1], 3, &velocities, past));
             let mut stress_rows = Vec::new();
             if header.has_stress {
                 let stress = body.cell_fields().cauchy_stress;
@@ -159,8 +159,8 @@ pub(super) fn encode(
                 // step.
                 let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
                 let scale = if largest > 0.0 && largest.is_finite() { largest.log2().floor().exp2() } else { 0.0 };
-                let quantiser = Quantiser::for_error(header.error * scale);
-                stress_rows = levels.put(&mut out, quantiser, 6, &values, past).as_chunks().0.to_vec();
+                let quantizer = Quantizer::for_error(header.error * scale);
+                stress_rows = levels.put(&mut out, quantizer, 6, &values, past).as_chunks().0.to_vec();
             }
             stored.bodies.push(StoredBody { positions, velocities, stress: stress_rows });
         }
@@ -177,20 +177,20 @@ impl FrameLevels {
     fn put(
         &mut self,
         out: &mut ByteWriter,
-        wanted: Quantiser,
+        wanted: Quantizer,
         components: usize,
         values: &[f64],
         past: &[&Self],
     ) -> Vec<f64> {
-        let quantiser = wanted.fitting(values);
-        match quantiser {
-            Quantiser::Exact => out.f64(0.0),
-            Quantiser::Step(step) => out.f64(step),
+        let quantizer = wanted.fitting(values);
+        match quantizer {
+            Quantizer::Exact => out.f64(0.0),
+            Quantizer::Step(step) => out.f64(step),
         }
-        let levels = quantiser.levels(components, values);
-        arrays::write(out, &levels, &self.comparable(quantiser, past));
-        let recorded = quantiser.values(&levels);
-        self.arrays.push((quantiser, levels));
+        let levels = quantizer.levels(components, values);
+        arrays::write(out, &levels, &self.comparable(quantizer, past));
+        let recorded = quantizer.values(&levels);
+        self.arrays.push((quantizer, levels));
         recorded
     }
 
@@ -202,22 +202,22 @@ impl FrameLevels {
         past: &[&Self],
     ) -> Result<Vec<f64>, StoreError> {
         let step = input.f64("a step")?;
-        let quantiser = match step {
-            0.0 => Quantiser::Exact,
-            step if step > 0.0 && step.is_finite() => Quantiser::Step(step),
+        let quantizer = match step {
+            0.0 => Quantizer::Exact,
+            step if step > 0.0 && step.is_finite() => Quantizer::Step(step),
             _ => return Err(input.broken("a step")),
         };
-        let levels = arrays::read(input, components, count, &self.comparable(quantiser, past))?;
-        let values = quantiser.values(&levels);
-        self.arrays.push((quantiser, levels));
+        let levels = arrays::read(input, components, count, &self.comparable(quantizer, past))?;
+        let values = quantizer.values(&levels);
+        self.arrays.push((quantizer, levels));
         Ok(values)
     }
 
     /// The same array in earlier frames, as long as it has the same quantizer.
-    fn comparable<'a>(&self, quantiser: Quantiser, past: &[&'a Self]) -> Vec<&'a Levels> {
+    fn comparable<'a>(&self, quantizer: Quantizer, past: &[&'a Self]) -> Vec<&'a Levels> {
         let same = past.iter().map_while(|frame| {
             let (other, levels) = frame.arrays.get(self.arrays.len())?;
-            (*other == quantiser).then_some(levels)
+            (*other == quantizer).then_some(levels)
         });
         same.take(2).collect()
     }

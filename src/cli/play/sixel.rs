@@ -44,7 +44,7 @@ fn spread(bins: &[Bin]) -> (usize, f64) {
 }
 
 /// Colors in percent, and the color number of each pixel.
-fn quantised(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
+fn quantized(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
     let width = image.width.max(1);
     let pixels = image.pixels.as_chunks::<3>().0;
     let numbers: Vec<usize> =
@@ -90,7 +90,7 @@ fn quantised(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
 /// The picture as a sixel sequence.
 pub fn encode(image: &Image) -> String {
     let (width, height) = (image.width, image.height);
-    let (palette, numbers) = quantised(image);
+    let (palette, numbers) = quantized(image);
     let mut text = format!("\x1bP0;1q\"1;1;{width};{height}");
     for (color, [r, g, b]) in palette.iter().enumerate() {
         text += &format!("#{color};2;{r};{g};{b}");
@@ -199,7 +199,7 @@ mod tests {
         (width, height, palette, pixels.into_iter().map(|color| color.expect("every pixel is drawn")).collect())
     }
 
-    fn colourful(width: usize, height: usize) -> Image {
+    fn colorful(width: usize, height: usize) -> Image {
         let pixels =
             (0..width * height).flat_map(|i| [(i * 7 % 256) as u8, (i % width * 3) as u8, (i / width * 11) as u8]);
         Image { width, height, pixels: pixels.collect() }
@@ -209,9 +209,9 @@ mod tests {
     #[test]
     fn encoding_and_decoding_gives_the_quantized_picture() {
         for (width, height) in [(37, 23), (1, 1), (12, 6), (5, 13)] {
-            let image = colourful(width, height);
+            let image = colorful(width, height);
             let (w, h, palette, pixels) = decode(&encode(&image));
-            assert_eq!(((w, h), (palette, pixels)), ((width, height), quantised(&image)));
+            assert_eq!(((w, h), (palette, pixels)), ((width, height), quantized(&image)));
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
             [200.0 + 30.0 * x, 120.0 + 80.0 * y, 90.0 + 40.0 * x * y].map(|c| c as u8)
         });
         let image = Image { width, height, pixels: pixels.collect() };
-        let (palette, numbers) = quantised(&image);
+        let (palette, numbers) = quantized(&image);
         let colors = numbers.iter().map(|&number| palette[usize::from(number)].map(|c| f64::from(c) * 2.55));
         let errors = colors
             .zip(image.pixels.as_chunks::<3>().0)

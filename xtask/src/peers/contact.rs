@@ -317,11 +317,11 @@ impl Report {
             "|---|---|---|---|---|---|---|".into(),
         ];
         let detection = |title: &str, question: &str, json: Option<&Value>, ratio: String| {
-            let millimetres = cell(json.and_then(|json| json["least_distance"].as_f64()).map(|d| 1e3 * d));
+            let millimeters = cell(json.and_then(|json| json["least_distance"].as_f64()).map(|d| 1e3 * d));
             let count =
                 json.and_then(|json| json["near_pairs"].as_f64()).map_or("–".into(), |count| count.to_string());
             let (time, free) = (part(json, "milliseconds"), part(json, "free_share"));
-            format!("| {title} | {question} | {time} | {ratio} | {count} | {millimetres} | {free} |")
+            format!("| {title} | {question} | {time} | {ratio} | {count} | {millimeters} | {free} |")
         };
         for question in QUESTIONS {
             rows.push(detection(&own, question, self.ours.barrier.get(question), "1.00".into()));

@@ -65,12 +65,12 @@ pub(super) fn short(value: f64) -> String {
 }
 
 fn verdict_text(verdict: &Verdict, run: &Run, frames: usize) -> String {
-    let millimetres = |miss: &f64| format!("{:.1} mm", 1e3 * miss);
+    let millimeters = |miss: &f64| format!("{:.1} mm", 1e3 * miss);
     let mut text = match verdict {
-        Verdict::OnLaw { miss } => format!("on its law ({})", millimetres(miss)),
-        Verdict::SoFar { miss } => format!("so far on its law ({})", millimetres(miss)),
-        Verdict::Lags { miss } => format!("rotations lag a step: {} off its law", millimetres(miss)),
-        Verdict::Misses { miss } => format!("misses its law by {}: did not solve the problem", millimetres(miss)),
+        Verdict::OnLaw { miss } => format!("on its law ({})", millimeters(miss)),
+        Verdict::SoFar { miss } => format!("so far on its law ({})", millimeters(miss)),
+        Verdict::Lags { miss } => format!("rotations lag a step: {} off its law", millimeters(miss)),
+        Verdict::Misses { miss } => format!("misses its law by {}: did not solve the problem", millimeters(miss)),
         Verdict::Diverged => "diverged: did not solve the problem".into(),
         Verdict::Unjudged(reason) => format!("not judged: {reason}"),
     };

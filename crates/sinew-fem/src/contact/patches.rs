@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_may_meet_its_neighbours_only() {
+    fn what_turns_may_meet_its_neighbors_only() {
         let (rest, triangles) = strip(300);
         let mut patches = Patches::default();
         patches.add_surface(&rest, &triangles);

@@ -87,7 +87,7 @@ impl MaterialVisitor for Psi {
     }
 }
 
-fn vectorised_gradient(model: &Model, x: &[Vec3]) -> (f64, Vec<Vec3>) {
+fn vectorized_gradient(model: &Model, x: &[Vec3]) -> (f64, Vec<Vec3>) {
     let mut gradient = vec![Vec3::zero(); x.len()];
     let mut energy = 0.0;
     for block in &model.elastic {
@@ -107,7 +107,7 @@ fn pattern(model: &Model) -> Arc<BlockPattern> {
     Arc::new(BlockPattern::from_elements(model.kinematics.point_count(), &cells).unwrap())
 }
 
-fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
+fn vectorized_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
     let pattern = pattern(model);
     let mut matrix = BlockCsr::zeros(pattern.clone());
     for block in &model.elastic {
@@ -119,11 +119,11 @@ fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
 
 /// E = Σ w ψ(F) or its mean form, and dE = Σ w P : F(dx) because F is linear in the positions.
 #[test]
-fn vectorised_energy_and_gradient_equal_those_of_single_cells() {
+fn vectorized_energy_and_gradient_equal_those_of_single_cells() {
     let mut noise = Noise(11);
     for (name, model) in models() {
         let x = deformed(&model, name.starts_with("linear"), &mut noise);
-        let (energy, gradient) = vectorised_gradient(&model, &x);
+        let (energy, gradient) = vectorized_gradient(&model, &x);
         let direct: f64 = model.elastic.iter().map(|block| block.energy(&x, &Actuation::PASSIVE)).sum();
         let mut scalar = 0.0;
         for block in &model.elastic {
@@ -163,7 +163,7 @@ fn matrix_is_the_sum_of_the_tangents_of_its_cells() {
     for (name, model) in models() {
         let x = deformed(&model, name.starts_with("linear"), &mut noise);
         for tangent in [Tangent::Exact, Tangent::Definite] {
-            let matrix = vectorised_tangent(&model, &x, tangent);
+            let matrix = vectorized_tangent(&model, &x, tangent);
             let mut scalar = BlockCsr::zeros(matrix.pattern().clone());
             for block in &model.elastic {
                 block.visit_tangents(0..block.pack_count(), &x, &Actuation::PASSIVE, tangent, &mut |k, a, b, value| {
@@ -206,7 +206,7 @@ fn assembled_products_equal_matrix_free_ones() {
         let kinds =
             if name.starts_with("fiber") { &[Tangent::Exact][..] } else { &[Tangent::Exact, Tangent::Definite] };
         for &kind in kinds {
-            let matrix = vectorised_tangent(&model, &x, kind);
+            let matrix = vectorized_tangent(&model, &x, kind);
             let (u, dx) = (noise.vectors(x.len()), noise.vectors(x.len()));
             let mut product = dx.clone();
             matrix.multiply(&dx, &mut product);
@@ -244,13 +244,13 @@ fn gradient_and_tangent_are_derivatives() {
         let direction = noise.vectors(x.len());
         let moved = |s: f64| -> Vec<Vec3> { x.iter().zip(&direction).map(|(x, d)| *x + *d * s).collect() };
         let ((plus, plus_gradient), (minus, minus_gradient)) =
-            (vectorised_gradient(&model, &moved(h)), vectorised_gradient(&model, &moved(-h)));
-        let (_, gradient) = vectorised_gradient(&model, &x);
+            (vectorized_gradient(&model, &moved(h)), vectorized_gradient(&model, &moved(-h)));
+        let (_, gradient) = vectorized_gradient(&model, &x);
         let slope: f64 = gradient.iter().zip(&direction).map(|(g, d)| g.dot(*d)).sum();
         let size: f64 = gradient.iter().map(|g| g.norm()).sum();
         assert!(((plus - minus) / (2.0 * h) - slope).abs() < 1e-6 * size, "{name}");
         let mut product = vec![Vec3::zero(); x.len()];
-        let matrix = vectorised_tangent(&model, &x, Tangent::Exact);
+        let matrix = vectorized_tangent(&model, &x, Tangent::Exact);
         assert!(matrix.asymmetry() < 1e-9 * matrix.values().iter().map(|b| b.norm()).fold(0.0, f64::max));
         matrix.multiply(&direction, &mut product);
         let scale = product.iter().map(|p| p.norm()).fold(0.0, f64::max);
@@ -269,7 +269,7 @@ fn rigid_motions_need_no_force() {
         let turn = if is_linear { Quaternion::identity() } else { Quaternion::exp_map(Vec3::new(1.0, -2.0, 0.5)) };
         let shift = Vec3::new(0.3, -0.1, 0.2);
         let x: Vec<Vec3> = model.initial_state().positions.iter().map(|x| turn.rotate(*x) + shift).collect();
-        let (_, gradient) = vectorised_gradient(&model, &x);
+        let (_, gradient) = vectorized_gradient(&model, &x);
         let worst = gradient.iter().map(|g| g.norm()).fold(0.0, f64::max);
         assert!(worst < 1e-12 * 3e4 * 0.04, "{name}: {worst}");
     }
@@ -302,8 +302,8 @@ fn threads_change_no_bit() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let energy: f64 = model.elastic.iter().map(|b| b.energy(&x, &Actuation::PASSIVE)).sum();
-            let tangent = vectorised_tangent(&model, &x, Tangent::Exact);
-            (energy.to_bits(), vectorised_gradient(&model, &x), tangent.values().to_vec())
+            let tangent = vectorized_tangent(&model, &x, Tangent::Exact);
+            (energy.to_bits(), vectorized_gradient(&model, &x), tangent.values().to_vec())
         })
     };
     assert!(evaluate(1) == evaluate(2));
@@ -390,11 +390,11 @@ fn collapsed_and_mirrored_cells_stay_finite() {
             [|_| Vec3::splat(0.1), |x| Vec3::new(x.x, 0.05, x.z), |x| Vec3::new(-x.x, x.y, x.z)];
         for map in maps {
             let x: Vec<Vec3> = rest.iter().map(|x| map(*x)).collect();
-            let (energy, gradient) = vectorised_gradient(&model, &x);
+            let (energy, gradient) = vectorized_gradient(&model, &x);
             assert!(!energy.is_nan(), "{name}");
             assert!(gradient.iter().all(|g| g.is_finite()), "{name}");
             for tangent in [Tangent::Exact, Tangent::Definite] {
-                let matrix = vectorised_tangent(&model, &x, tangent);
+                let matrix = vectorized_tangent(&model, &x, tangent);
                 assert!(matrix.values().iter().all(|block| block.is_finite()), "{name}, {tangent:?}");
             }
         }
@@ -410,7 +410,7 @@ fn forms_agree_for_affine_motions() {
                 [VolumeForm::Pointwise, VolumeForm::Mean].map(|volume| model(mesh.clone(), law, volume));
             let map = Mat3::new([[1.2, 0.1, 0.0], [-0.1, 0.9, 0.2], [0.0, 0.1, 1.1]]);
             let x: Vec<Vec3> = mesh.positions().iter().map(|x| map * *x).collect();
-            let ((a, ga), (b, gb)) = (vectorised_gradient(&pointwise, &x), vectorised_gradient(&mean, &x));
+            let ((a, ga), (b, gb)) = (vectorized_gradient(&pointwise, &x), vectorized_gradient(&mean, &x));
             assert!((a - b).abs() < 1e-13 * a, "{law:?}: {a} {b}");
             let scale = ga.iter().map(|g| g.norm()).fold(0.0, f64::max);
             assert!(ga.iter().zip(&gb).all(|(a, b)| (*a - *b).norm() < 1e-12 * scale), "{law:?}");

@@ -184,7 +184,7 @@ pub(super) fn faces(bytes: &[u8], base: i64, mesh: &mut MeshData) -> Result<(), 
     while ahead.next_word_in_line().is_some() {
         found += 1;
     }
-    let (middles, neighbours) = match usize::checked_sub(found, markers) {
+    let (middles, neighbors) = match usize::checked_sub(found, markers) {
         Some(3) => (0, 0),
         Some(5) => (0, 2),
         Some(6) => (3, 0),
@@ -211,7 +211,7 @@ pub(super) fn faces(bytes: &[u8], base: i64, mesh: &mut MeshData) -> Result<(), 
             let value = words.integer("boundary marker of a face")?;
             label = if marker == 0 { value } else { label };
         }
-        for _ in 0..neighbours {
+        for _ in 0..neighbors {
             words.integer("tetrahedra of a face")?;
         }
         labels.push(label as f64);

@@ -95,7 +95,7 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
 }
 
 /// Stretches at the ends of the color map, for a skin that is mostly stretched by at most `most`.
-pub(super) fn colour_range(most: f64) -> [f64; 2] {
+pub(super) fn color_range(most: f64) -> [f64; 2] {
     // In round steps for legends.
     let span = ((most - 1.0).abs() * 10.0).ceil() / 10.0;
     let span = if span.is_finite() { span.clamp(MIN_SPAN, MAX_SPAN) } else { MAX_SPAN };
@@ -269,10 +269,10 @@ mod tests {
     #[test]
     fn colors_are_even_around_one_and_never_beyond_zero() {
         for most in [0.0, 0.4, 1.0, 1.003, 1.34, 2.0, 57.0, f64::INFINITY, f64::NAN] {
-            let [low, high] = colour_range(most);
+            let [low, high] = color_range(most);
             assert!((low + high - 2.0).abs() < 1e-12 && low >= 0.0 && high >= 1.1 - 1e-12, "{most}: {low} {high}");
         }
-        assert!((colour_range(1.34)[1] - 1.4).abs() < 1e-12);
+        assert!((color_range(1.34)[1] - 1.4).abs() < 1e-12);
     }
 
     /// Two of three triangles intersect.

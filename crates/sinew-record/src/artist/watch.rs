@@ -26,7 +26,7 @@ use super::facts::{
     ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, RegionFacts, SlowFrame,
     StretchFacts, StripPicture, TimeFacts, Worst,
 };
-use super::pictures::{Snapshot, colour_range, comparison, layers, stretch_map, strip};
+use super::pictures::{Snapshot, color_range, comparison, layers, stretch_map, strip};
 use super::stretch::Skin;
 use crate::record::up_axis;
 use crate::still::placed_mesh;
@@ -272,7 +272,7 @@ impl Watched {
                 most: stretches.most,
                 largest: stretches.largest,
                 smallest: stretches.smallest,
-                range: colour_range(stretches.most),
+                range: color_range(stretches.most),
                 pictures: Vec::new(),
             };
             self.worst_skin = (body.surface_positions.to_vec(), stretches.of_triangles);

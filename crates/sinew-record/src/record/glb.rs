@@ -168,9 +168,9 @@ fn error_note(file: &str, body: &str, fit: &MorphFit, size: f32) -> String {
 }
 
 /// A small length in a unit that suits it.
-fn length(metres: f32) -> String {
-    let metres = f64::from(metres);
-    if metres < 1e-5 { format!("{} µm", two_digits(metres * 1e6)) } else { format!("{} mm", two_digits(metres * 1e3)) }
+fn length(meters: f32) -> String {
+    let meters = f64::from(meters);
+    if meters < 1e-5 { format!("{} µm", two_digits(meters * 1e6)) } else { format!("{} mm", two_digits(meters * 1e3)) }
 }
 
 /// Two digits are enough for an error.

@@ -243,8 +243,8 @@ impl SkinRecorder {
         }
         rig.animations.push(animation);
         let file = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let millimetres = format_number(1e3 * f64::from(largest));
-        self.notes.push(format!("{file}: morph targets have an error of at most {millimetres} mm"));
+        let millimeters = format_number(1e3 * f64::from(largest));
+        self.notes.push(format!("{file}: morph targets have an error of at most {millimeters} mm"));
         let bytes = sinew_io::gltf::write_rig(&rig, true)
             .map_err(|error| RecordError::Unsupported { format: "glTF", reason: error.to_string() })?;
         write_file(&self.path, &bytes)?;

@@ -214,7 +214,7 @@ fn stretch(stretch: &StretchFacts) -> String {
     let alt = |view: &NamedPicture| format!("Skin in frame {} colored by its stretch, {}", stretch.frame, view.name);
     let pictures: String = stretch.pictures.iter().map(|view| figure(view, &alt(view), &view.name)).collect();
     let [low, high] = stretch.range;
-    let colours: Vec<String> = (0..STOPS)
+    let colors: Vec<String> = (0..STOPS)
         .map(|k| {
             let [r, g, b] = ColorMap::Stretch.color(k as f64 / (STOPS - 1) as f64).to_bytes();
             format!("rgb({r} {g} {b})")
@@ -227,7 +227,7 @@ fn stretch(stretch: &StretchFacts) -> String {
          <div class=\"scale\"><span>compressed</span><div><i style=\"background:linear-gradient(90deg,{})\"></i><p>{ticks}</p></div><span>stretched</span></div>\
          <p class=\"note\">Frame {}, in which the skin is stretched most: 99 % of it by no more than {:.2}, single triangles from {:.2} to {:.2}. \
          A stretch is the largest factor on a length in a triangle; 1 is rest.</p></div>",
-        colours.join(","),
+        colors.join(","),
         stretch.frame,
         stretch.most,
         stretch.smallest,

@@ -62,7 +62,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
     let camera = Camera::fit(&bounds, UpAxis::Z, renderer.aspect(), &FitParams::default());
     // Red marks are most visible on the color of bone.
     let has_marks = !(picture.marked_cells.is_empty() && picture.marked_edges.is_empty() && picture.rings.is_empty());
-    let painted = if has_marks { marked(data, &skin, picture.marked_cells) } else { labelled(data, &skin) };
+    let painted = if has_marks { marked(data, &skin, picture.marked_cells) } else { labeled(data, &skin) };
     let surfaces = painted.iter().map(|(color, triangles)| {
         let finish = Finish { gloss: 0.25, translucency: 0.4 };
         Surface::solid(&points, triangles, *color, finish)
@@ -107,7 +107,7 @@ pub(crate) fn draw_edges(image: &mut Image, lines: &Lines, points: &[[f32; 3]], 
 }
 
 /// Triangles by color, one per label.
-fn labelled(data: &MeshData, skin: &Skin) -> Vec<(Rgb, Vec<[u32; 3]>)> {
+fn labeled(data: &MeshData, skin: &Skin) -> Vec<(Rgb, Vec<[u32; 3]>)> {
     let labels = data.labels();
     let label = |cell: u32| labels.map_or(0.0, |field| field.values[cell as usize]);
     let mut known: Vec<f64> = skin.cells.iter().map(|&cell| label(cell)).filter(|label| !label.is_nan()).collect();

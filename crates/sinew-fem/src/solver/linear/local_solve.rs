@@ -165,12 +165,12 @@ impl LocalSolve {
         couplings: &ContactOperator,
         q: &[Vec3],
     ) -> bool {
-        let Self { lattices: neighbours, local, nodes, cells, system, .. } = self;
+        let Self { lattices: neighbors, local, nodes, cells, system, .. } = self;
         let System { count, cells: patches, blocks, contacts, entries } = system;
         *count = nodes.len();
-        patches.resize_with(neighbours.len(), Patch::default);
+        patches.resize_with(neighbors.len(), Patch::default);
         for (((multigrid, block), around), patch) in
-            lattices.zip(&model.lattices).zip(&mut *neighbours).zip(&mut *patches)
+            lattices.zip(&model.lattices).zip(&mut *neighbors).zip(&mut *patches)
         {
             let (unknowns, lattice) = (block.unknowns(), block.lattice());
             cells.clear();
