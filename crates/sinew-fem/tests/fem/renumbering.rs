@@ -89,7 +89,9 @@ fn forces() -> Vec<Arc<dyn ForceParams>> {
 fn model(forces: Vec<Arc<dyn ForceParams>>) -> Model {
     let mut builder = ModelBuilder::new();
     builder.add_body(body("block", hexes([2.0, 1.0, 1.0], [2, 1, 1]), spec(Law::NeoHookean)));
-    forces.into_iter().for_each(|params| drop(builder.force(params)));
+    for params in forces {
+        builder.force(params);
+    }
     builder.build().unwrap()
 }
 
