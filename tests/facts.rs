@@ -159,7 +159,7 @@ fn is_product(path: &str) -> bool {
 
 /// Whether the code of a file, without comments and its own tests, has one of the names as a word.
 fn names_one(text: &str, names: &[&str]) -> bool {
-    let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
     let words = code.lines().flat_map(|line| {
         let line = line.split("//").next().unwrap_or(line);
         line.split(|c: char| !(c.is_alphanumeric() || c == '_'))
