@@ -199,7 +199,7 @@ fn meshes_that_are_no_bodies_are_refused() {
 }
 
 #[test]
-fn a_wrongly_wound_cell_is_mended_and_reported() {
+fn a_wrongly_wound_cell_is_repaired_and_reported() {
     let folder = fresh_folder("bad_wound");
     let scene = scene_with_mesh(r#"{ from = "file", file = "body.vtu" }"#);
     std::fs::write(folder.join("scene.toml"), scene).expect("scene is written");

@@ -69,7 +69,7 @@ pub struct Simulation {
     /// Commands at both ends of a step that is cut into increments.
     increments: (Vec<f64>, Vec<f64>),
     /// Commands of the drivers within such a step.
-    leader_values: Vec<f64>,
+    driver_values: Vec<f64>,
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
@@ -142,7 +142,7 @@ impl Simulation {
             observed: OnceCell::new(),
             spare: Cell::new(None),
             increments: (channels.clone(), channels),
-            leader_values: Vec::new(),
+            driver_values: Vec::new(),
             params,
             frame_index: 0,
             report,

@@ -18,7 +18,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::affine::Affine;
 use crate::animation::Keys;
-use crate::mend::{flip_thin, merge, spread_weights};
+use crate::repair::{flip_thin, merge, spread_weights};
 use crate::rig::{Rig, Weights};
 
 /// Vertices closer than this fraction of the character's size are merged: the two sides of a seam, after rounding to 16

@@ -22,8 +22,8 @@ pub mod characters;
 mod fit;
 mod flesh;
 mod glue;
-mod mend;
 mod performance;
+mod repair;
 mod rig;
 #[cfg(test)]
 mod tests;

@@ -76,7 +76,7 @@ fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Fatal => "FATAL",
         Severity::Suspect => "suspect",
-        Severity::Mended => "repaired",
+        Severity::Repaired => "repaired",
     }
 }
 
@@ -139,7 +139,7 @@ fn to_json(path: &Path, diagnosis: &Diagnosis) -> Value {
 
 /// Draws the mesh: cells and edges of problems in red, rings around the worst points.
 fn show(picture: &Path, path: &Path, data: &MeshData, diagnosis: &Diagnosis, console: Console) -> Result<(), Failure> {
-    let shown = || diagnosis.problems.iter().filter(|problem| problem.severity != Severity::Mended);
+    let shown = || diagnosis.problems.iter().filter(|problem| problem.severity != Severity::Repaired);
     let cells: Vec<u32> = shown().flat_map(|problem| problem.cells.iter().copied()).collect();
     let edges: Vec<[Vec3; 2]> = shown().flat_map(|problem| problem.edges.iter().copied()).collect();
     let has_location = |problem: &&Problem| !problem.cells.is_empty() || !problem.edges.is_empty();

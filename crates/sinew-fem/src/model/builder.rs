@@ -181,7 +181,7 @@ pub struct FollowParams {
     /// Body index.
     pub body: usize,
     /// The drivers.
-    pub leaders: Vec<FollowedBy>,
+    pub drivers: Vec<FollowedBy>,
     /// Drivers and weights of each node of the body. The weights of a node sum to one; a node without weights has no
     /// driver.
     pub weights: Vec<Vec<(u32, f64)>>,

@@ -29,7 +29,7 @@ pub enum MotionSource {
 /// Unknowns that follow drivers.
 #[derive(Clone, Debug, Default)]
 pub struct SkinningPredictor {
-    pub(crate) leaders: Vec<MotionSource>,
+    pub(crate) drivers: Vec<MotionSource>,
     /// Unknowns that follow, and the end of the entries of each.
     pub(crate) unknowns: Vec<(u32, u32)>,
     /// Drivers, and weights that sum to one.
@@ -80,17 +80,17 @@ impl Model {
     }
 
     /// Channels of the rotations of drivers.
-    pub(crate) fn leader_rotations(&self) -> impl Iterator<Item = [ChannelId; 3]> {
-        self.skinning_predictor.leaders.iter().map(|leader| match *leader {
+    pub(crate) fn driver_rotations(&self) -> impl Iterator<Item = [ChannelId; 3]> {
+        self.skinning_predictor.drivers.iter().map(|driver| match *driver {
             MotionSource::Pin(pin) => self.pins[pin].motion.rotation,
             MotionSource::Driven(driven) => self.driven[driven].rotation,
         })
     }
 
     /// Channels of the motions of drivers.
-    pub(crate) fn leader_channels(&self) -> impl Iterator<Item = ChannelId> {
-        self.skinning_predictor.leaders.iter().flat_map(|leader| {
-            let (translation, rotation) = match *leader {
+    pub(crate) fn driver_channels(&self) -> impl Iterator<Item = ChannelId> {
+        self.skinning_predictor.drivers.iter().flat_map(|driver| {
+            let (translation, rotation) = match *driver {
                 MotionSource::Pin(pin) => (self.pins[pin].motion.translation, self.pins[pin].motion.rotation),
                 MotionSource::Driven(driven) => (self.driven[driven].translation, self.driven[driven].rotation),
             };
@@ -119,7 +119,7 @@ impl SkinningPredictor {
     /// Writes the motions of the drivers from `before` to `after`, where prescribed unknowns have their new values.
     pub(crate) fn find_motions(&self, model: &Model, before: &Unknowns, after: &Unknowns, motions: &mut Vec<Motion>) {
         motions.clear();
-        motions.extend(self.leaders.iter().map(|leader| match *leader {
+        motions.extend(self.drivers.iter().map(|driver| match *driver {
             MotionSource::Pin(pin) => {
                 let place =
                     |&(unknown, _): &(u32, Vec3)| [before.vectors[unknown as usize], after.vectors[unknown as usize]];
@@ -160,7 +160,7 @@ impl SkinningPredictor {
                     first = end as usize;
                     *moved = entries
                         .iter()
-                        .fold(Vec3::zero(), |sum, &(leader, weight)| sum + motions[leader as usize].apply(x) * weight);
+                        .fold(Vec3::zero(), |sum, &(driver, weight)| sum + motions[driver as usize].apply(x) * weight);
                 }
             },
         );

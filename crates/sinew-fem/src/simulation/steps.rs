@@ -245,11 +245,11 @@ impl Simulation {
     /// straight ways they would come apart.
     fn blend_commands(&mut self, share: f64, time: f64) {
         self.drive(time);
-        self.leader_values.clear();
+        self.driver_values.clear();
         let control = &self.control;
-        self.leader_values.extend(self.model.leader_channels().map(|channel| control.get(channel)));
+        self.driver_values.extend(self.model.driver_channels().map(|channel| control.get(channel)));
         self.control.blend(&self.increments.0, &self.increments.1, share);
-        for (channel, &value) in self.model.leader_channels().zip(&self.leader_values) {
+        for (channel, &value) in self.model.driver_channels().zip(&self.driver_values) {
             self.control.set(channel, value);
         }
     }
@@ -272,10 +272,10 @@ impl Simulation {
         };
         // Written so that values that are no numbers are left to the step to refuse.
         let furthest = if self.model.moves_as_one() {
-            // Flesh follows what all of its leaders do together.
-            let mut leaders = self.model.leader_rotations().map(turn);
-            let first = leaders.next().unwrap_or(Quaternion::identity()).conjugate();
-            let between = leaders.map(|turn| (turn * first).log_map().norm()).fold(0.0, f64::max);
+            // Flesh follows what all of its drivers do together.
+            let mut drivers = self.model.driver_rotations().map(turn);
+            let first = drivers.next().unwrap_or(Quaternion::identity()).conjugate();
+            let between = drivers.map(|turn| (turn * first).log_map().norm()).fold(0.0, f64::max);
             between * (LONGEST_TURN / LONGEST_BEND)
         } else {
             self.model.rotation_channels().map(|channels| turn(channels).log_map().norm()).fold(0.0, f64::max)
@@ -292,7 +292,7 @@ impl Simulation {
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
-    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend
+    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can repair
     /// gets all the iterations it needs.
     fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
         if self.interrupt.is_wanted() {

@@ -91,7 +91,7 @@ pub struct SolverParams {
     /// Solver of the nonlinear equations.
     pub nonlinear: NonlinearSolver,
     /// Whether a quasistatic step that starts with inverted cells may start from the harmonic guess instead; see
-    /// `solver/newton/guide.rs`.
+    /// `solver/newton/harmonic_guess.rs`.
     pub untangle: bool,
     /// Ends steps after a number of iterations instead of at the tolerance; `None` solves to the tolerance or fails.
     pub budget: Option<Budget>,

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_collide_or_hold_blanks_are_mended() {
+    fn names_that_collide_or_hold_blanks_are_repaired() {
         let mut mesh = mixed();
         mesh.point_fields = vec![
             Field { name: "u v".into(), components: 2, values: vec![1.0; 12] },

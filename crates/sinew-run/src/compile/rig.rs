@@ -90,7 +90,7 @@ impl Compiler<'_> {
         self.characters.push(SceneCharacter { body: index, character, bones: at_rest(&bones, place) });
         let owners = owners(lattice, &rigged.joint_of, &rigged.character.flesh, &bones);
         let tracks = self.joint_tracks(body, rig, place, rigged);
-        let mut leaders: Vec<Option<FollowedBy>> = vec![None; rigged.character.flesh.joints.len()];
+        let mut drivers: Vec<Option<FollowedBy>> = vec![None; rigged.character.flesh.joints.len()];
         for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
             let nodes: Vec<u32> = (0..owners.len() as u32)
                 .filter(|&node| owners[node as usize].is_some_and(|bone| bones[bone].joint == joint))
@@ -98,7 +98,7 @@ impl Compiler<'_> {
             if nodes.is_empty() {
                 continue;
             }
-            leaders[joint] = Some(FollowedBy::Pin(data.name.clone()));
+            drivers[joint] = Some(FollowedBy::Pin(data.name.clone()));
             let pivot = place.to_world(data.place * body.scale);
             self.drive_joint(format!("{}.pin.{}", body.name, data.name), &tracks[joint]);
             let name = data.name.clone();
@@ -135,17 +135,17 @@ impl Compiler<'_> {
             );
             let target = AttachTarget::Rigid(rigid);
             self.builder.force(AttachmentParams::places(index, &*data.name, springs.collect(), target));
-            leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
+            drivers[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
         let sliding =
             self.slide_over(index, body, place, &bones, &rigged.character).map_err(|problem| vec![problem])?;
         for (channel, joint) in &sliding {
             self.drive_joint(channel.clone(), &tracks[*joint]);
         }
-        self.follow_joints(index, rigged, &leaders);
+        self.follow_joints(index, rigged, &drivers);
         let mut bone_holds: Vec<bool> = bones.iter().map(|bone| bone.hold == Hold::Soft).collect();
         owners.iter().flatten().for_each(|&bone| bone_holds[bone] = true);
-        let held = Held { bones: &bones, bone_holds, joint_holds: leaders.iter().map(Option::is_some).collect() };
+        let held = Held { bones: &bones, bone_holds, joint_holds: drivers.iter().map(Option::is_some).collect() };
         let problems = self.check_scales(index, body, rig, &rigged.character, &held);
         if !problems.is_empty() {
             return Err(problems);
@@ -156,11 +156,11 @@ impl Compiler<'_> {
     }
 
     /// Sets the drivers of the skinning predictor. Joints that hold no flesh use the nearest ancestor that does.
-    fn follow_joints(&mut self, index: usize, rigged: &RiggedBody, leaders: &[Option<FollowedBy>]) {
+    fn follow_joints(&mut self, index: usize, rigged: &RiggedBody, drivers: &[Option<FollowedBy>]) {
         let joints = &rigged.character.flesh.joints;
         let above = |joint: usize| {
             let mut at = Some(joint);
-            while let Some(joint) = at.filter(|&joint| leaders[joint].is_none()) {
+            while let Some(joint) = at.filter(|&joint| drivers[joint].is_none()) {
                 at = joints[joint].parent;
             }
             at
@@ -170,9 +170,9 @@ impl Compiler<'_> {
             weights.iter().filter_map(|&(joint, weight)| Some((nearest[joint as usize]?, weight))).collect()
         };
         // Joints that drive no flesh have no pin with this name.
-        let names = leaders.iter().map(|leader| leader.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
+        let names = drivers.iter().map(|driver| driver.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
         let weights = rigged.weights.iter().map(lead).collect();
-        self.builder.follow(FollowParams { body: index, leaders: names, weights });
+        self.builder.follow(FollowParams { body: index, drivers: names, weights });
     }
 
     /// The painted attachment stiffness of the skin nearest to some points at rest.

@@ -26,7 +26,7 @@ pub enum Severity {
     /// The mesh can be simulated, but may behave badly or differ from the intention.
     Suspect,
     /// Repaired automatically when the mesh is read.
-    Mended,
+    Repaired,
 }
 
 /// Where a problem is.

@@ -54,7 +54,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     if unused > 0 {
         problems.push(Problem::new(
             "unused_points",
-            Severity::Mended,
+            Severity::Repaired,
             unused,
             "points that no face uses; they have no effect",
         ));
@@ -65,7 +65,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     if count > 0 {
         let (_, first) = coincident(data, &is_used);
         let what = "points at the position of another; they are merged";
-        let mut problem = Problem::new("coincident_points", Severity::Mended, count, what);
+        let mut problem = Problem::new("coincident_points", Severity::Repaired, count, what);
         let place = |[a, b]: [u32; 2]| Spot {
             name: format!("points {a} and {b}"),
             at: data.points[a as usize],
@@ -81,7 +81,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     if welded.volume() < 0.0 && !has_holes {
         problems.push(Problem::new(
             "inside_out",
-            Severity::Mended,
+            Severity::Repaired,
             0,
             "surface whose faces all point inward; it is filled nevertheless",
         ));

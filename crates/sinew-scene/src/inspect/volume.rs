@@ -54,7 +54,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     if unused > 0 && !cells.is_empty() {
         problems.push(Problem::new(
             "unused_points",
-            Severity::Mended,
+            Severity::Repaired,
             unused,
             "points that no volume cell uses; they are dropped",
         ));
@@ -170,7 +170,7 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
     );
     if !turned.is_empty() {
         let what = "cells with mirrored node order; they are reordered";
-        let mut problem = Problem::new("turned_cells", Severity::Mended, turned.len(), what);
+        let mut problem = Problem::new("turned_cells", Severity::Repaired, turned.len(), what);
         problem.spots = turned.iter().take(1).map(|&cell| spot(data, cell, String::new())).collect();
         problems.push(problem);
     }

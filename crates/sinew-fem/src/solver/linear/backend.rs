@@ -115,14 +115,14 @@ pub(crate) trait Backend: Send {
     /// Discards everything from the last step except what its state stores.
     fn begin_step(&mut self, _history: &History) {}
 
-    /// Whether [`mend`](Self::mend) may find a step.
-    fn mends(&self) -> bool {
+    /// Whether [`solve_locally`](Self::solve_locally) may find a step.
+    fn has_local_solves(&self) -> bool {
         false
     }
 
     /// Local solve: writes a step of the nodes whose gradient exceeds `least` and of their neighborhood; returns
     /// whether there is one.
-    fn mend(
+    fn solve_locally(
         &mut self,
         _at: &TangentAt<'_, '_>,
         _frame: Frame<'_>,

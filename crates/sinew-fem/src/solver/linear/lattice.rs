@@ -66,7 +66,7 @@ pub(crate) struct LatticeSystem {
     has_nonlinear_cycles: bool,
     cell_count: usize,
     /// Local solves, for models that may have contacts.
-    mending: Option<Box<LocalSolve>>,
+    local_solve: Option<Box<LocalSolve>>,
 }
 
 /// Memory of the f64 solve, which is rare; allocated on first use.
@@ -103,7 +103,7 @@ impl LatticeSystem {
             budget: params.budget.map(|budget| budget.linear),
             has_nonlinear_cycles: params.nonlinear == NonlinearSolver::Fas,
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
-            mending: (!model.contact.is_empty()).then(|| Box::new(LocalSolve::new(model))),
+            local_solve: (!model.contact.is_empty()).then(|| Box::new(LocalSolve::new(model))),
         };
         system.measure_stiffness();
         system.rest_stiffness.clone_from(&system.stiffness);
@@ -382,11 +382,11 @@ impl Backend for LatticeSystem {
         }
     }
 
-    fn mends(&self) -> bool {
+    fn has_local_solves(&self) -> bool {
         true
     }
 
-    fn mend(
+    fn solve_locally(
         &mut self,
         at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
@@ -396,14 +396,15 @@ impl Backend for LatticeSystem {
         out: &mut [Vec3],
     ) -> bool {
         let model = at.problem.model;
-        let Some(mending) = &mut self.mending else { return false };
-        if !mending.choose(model, frame.couplings, gradient, least) {
+        let Some(local_solve) = &mut self.local_solve else { return false };
+        if !local_solve.choose(model, frame.couplings, gradient, least) {
             return false;
         }
         frame.plan.assemble(at, scratch, &mut self.matrix);
         let parts = get(&mut self.parts);
         let lattices = parts.iter().map(|part| &part.multigrid);
-        mending.fill(model, lattices, &self.matrix, frame.couplings, &at.q.vectors) && mending.solve(gradient, out)
+        local_solve.fill(model, lattices, &self.matrix, frame.couplings, &at.q.vectors)
+            && local_solve.solve(gradient, out)
     }
 
     fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<bool, SolveFailure> {

@@ -185,14 +185,14 @@ impl LinearSystem {
 
     /// Local solve: writes a step of the nodes whose gradient exceeds `least` and of their neighborhood, with zeros
     /// elsewhere; returns false where these are too many or the backend has no local solve.
-    pub fn mend(&mut self, at: &TangentAt<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
-        if !self.backend.mends() {
+    pub fn solve_locally(&mut self, at: &TangentAt<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
+        if !self.backend.has_local_solves() {
             return false;
         }
         let model = at.problem.model;
         self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
         let (frame, backend, scratch) = self.parts();
-        backend.mend(at, frame, scratch, gradient, least, out)
+        backend.solve_locally(at, frame, scratch, gradient, least, out)
     }
 
     /// Runs one nonlinear cycle for the forces `rhs` at the point of the last definite tangent; returns false where

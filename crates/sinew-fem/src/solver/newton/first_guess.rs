@@ -9,7 +9,7 @@ use super::super::integrator::Regime;
 use super::super::linear::{TangentAt, Task};
 use super::super::params::NonlinearSolver;
 use super::super::problem::Merit;
-use super::guide::Guide;
+use super::harmonic_guess::HarmonicGuess;
 use super::newton_loop::{Failure, NewtonLoop, STATIC_FORCING, Work};
 use super::search::Caution;
 use super::vectors::{dot, largest, norm};
@@ -230,10 +230,13 @@ impl NewtonLoop<'_> {
             return None;
         }
         let system = &self.system;
-        let guide = self.guide.get_or_insert_with(|| Guide::new(model, system.plan(), system.filter())).as_mut()?;
+        let harmonic_guess = self
+            .harmonic_guess
+            .get_or_insert_with(|| HarmonicGuess::new(model, system.plan(), system.filter()))
+            .as_mut()?;
         self.work.trial.clone_from(&self.work.q);
         // Each of its solves counts as an iteration, because it costs as much.
-        let (solves, iterations) = guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
+        let (solves, iterations) = harmonic_guess.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
         report.newton_iterations += solves;
         report.linear_iterations += iterations;
         model.kinematics.place(&self.work.trial, &mut self.work.trial_x);

@@ -62,7 +62,7 @@ const EXIT_SEARCHES: usize = 6;
 const SEED_SHARE: f64 = 0.5;
 const LARGEST_SHARE: f64 = 0.03;
 /// Share of the residual that a local solve may leave for another one to follow at once.
-const MENDED_SHARE: f64 = 0.7;
+const LOCAL_SOLVE_SHARE: f64 = 0.7;
 
 /// The lowest residual so far, and how many iterations ago that was.
 struct Best {
@@ -95,8 +95,8 @@ impl NewtonLoop<'_> {
         let mut caution = Caution::none();
         let mut slow = 0;
         // A budget counts iterations only, so local solves would escape it.
-        let mends = self.params.budget.is_none();
-        let mut may_mend = mends;
+        let has_local_solves = self.params.budget.is_none();
+        let mut may_solve_locally = has_local_solves;
         let creeps = self.params.regime == Regime::Quasistatic && creeps(self.problem.model);
         self.work.past.forget();
         let mut is_running_away = false;
@@ -148,16 +148,16 @@ impl NewtonLoop<'_> {
             }
             let is_touching = creeps && self.problem.contact.is_repelling();
             if is_touching
-                && may_mend
-                && let Some(mended) = self.mend(merit, goal, report)
+                && may_solve_locally
+                && let Some(solved) = self.solve_locally(merit, goal, report)
             {
-                may_mend = self.size(&self.work.gradient) < MENDED_SHARE * size;
-                merit = mended;
+                may_solve_locally = self.size(&self.work.gradient) < LOCAL_SOLVE_SHARE * size;
+                merit = solved;
                 residual = norm(&self.work.gradient);
                 self.work.past.forget();
                 continue;
             }
-            may_mend = mends;
+            may_solve_locally = has_local_solves;
             report.newton_iterations += 1;
             let is_carried = iterations == 0 && !self.problem.model.skinning_predictor.is_empty();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
@@ -211,7 +211,7 @@ impl NewtonLoop<'_> {
 
     /// Local solve: moves only the few nodes too far from equilibrium; returns the merit there, if these are few and it
     /// is lower.
-    fn mend(&mut self, merit: Merit, goal: f64, report: &mut StepReport) -> Option<Merit> {
+    fn solve_locally(&mut self, merit: Merit, goal: f64, report: &mut StepReport) -> Option<Merit> {
         let start = Instant::now();
         let least = match self.params.norm {
             ResidualNorm::Euclidean => SEED_SHARE * goal / (self.work.gradient.len() as f64).sqrt(),
@@ -221,7 +221,7 @@ impl NewtonLoop<'_> {
         self.problem.linearize_contact(&self.work.x);
         let Work { q, x, point_gradient, gradient, direction, .. } = &mut *self.work;
         let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
-        let is_found = self.system.mend(&at, gradient, least, direction);
+        let is_found = self.system.solve_locally(&at, gradient, least, direction);
         self.timing.linear_solve += start.elapsed();
         if !is_found || self.distance() > self.max_stride {
             return None;

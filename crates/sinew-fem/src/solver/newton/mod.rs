@@ -3,7 +3,7 @@
 mod acceleration;
 mod cycles;
 mod first_guess;
-mod guide;
+mod harmonic_guess;
 mod iterations;
 mod newton_loop;
 mod search;
@@ -19,7 +19,7 @@ use super::integrator::Regime;
 use super::linear::LinearSystem;
 use super::params::{NonlinearSolver, ResidualNorm, SolverParams};
 use super::problem::{Problem, ProblemScratch};
-use guide::Guide;
+use harmonic_guess::HarmonicGuess;
 use iterations::ORDINARY_ITERATIONS;
 use newton_loop::{Failure, NewtonLoop, Work};
 use vectors::largest;
@@ -57,7 +57,7 @@ pub struct NewtonSolver {
     /// Size of the elastic forces of the model at unit strain in every cell \[N\], in the norm of the parameters.
     unit_strain_force: f64,
     /// The harmonic guess of `untangle`, after its first use; `Some(None)` when the model has no pins to start from.
-    guide: Option<Option<Guide>>,
+    harmonic_guess: Option<Option<HarmonicGuess>>,
     /// Whether the limit on iterations is lifted.
     is_patient: bool,
     /// Polled between iterations.
@@ -79,7 +79,7 @@ impl NewtonSolver {
             previous: State::default(),
             system: None,
             unit_strain_force: 0.0,
-            guide: None,
+            harmonic_guess: None,
             is_patient: false,
             interrupt: Interrupt::default(),
             hard_iterations: 0,
@@ -105,7 +105,7 @@ impl NewtonSolver {
     fn system(&mut self, model: &Model) -> &mut LinearSystem {
         if self.system.as_ref().is_some_and(|system| !system.fits(model)) {
             self.system = None;
-            self.guide = None;
+            self.harmonic_guess = None;
             self.scratch = ProblemScratch::default();
             self.stage = ContactStage::default();
         }
@@ -150,7 +150,7 @@ impl Solver for NewtonSolver {
             work: &mut self.work,
             timing: &mut timing,
             unit_strain_force: self.unit_strain_force,
-            guide: &mut self.guide,
+            harmonic_guess: &mut self.harmonic_guess,
             largest_at_start: 0.0,
             is_patient: self.is_patient,
             interrupt: &self.interrupt,

@@ -8,7 +8,7 @@ use super::super::linear::{LinearSystem, SolveFailure};
 use super::super::params::{ResidualNorm, SolverParams};
 use super::super::problem::{Merit, Problem};
 use super::acceleration::Past;
-use super::guide::Guide;
+use super::harmonic_guess::HarmonicGuess;
 use super::vectors::{largest, norm};
 use crate::interrupt::Interrupt;
 use crate::kinematics::Unknowns;
@@ -89,7 +89,7 @@ pub(super) struct NewtonLoop<'a> {
     pub work: &'a mut Work,
     pub timing: &'a mut StepTiming,
     pub unit_strain_force: f64,
-    pub guide: &'a mut Option<Option<Guide>>,
+    pub harmonic_guess: &'a mut Option<Option<HarmonicGuess>>,
     /// Maximum length of a believable step of a node \[m\].
     pub max_stride: f64,
     /// Whether the limit on iterations is lifted.

@@ -47,11 +47,11 @@ impl Assembler {
         Ok(pins)
     }
 
-    /// Leaders that there are not, a pin without nodes for one, lead nobody.
+    /// A driver that does not exist, such as a pin without nodes, moves nothing.
     pub(super) fn skinning_predictor(&mut self, pins: &[Pin], driven: &[DrivenRigid]) -> SkinningPredictor {
         let mut predictor = SkinningPredictor::default();
         for params in std::mem::take(&mut self.parts.follows) {
-            let leader = |by: &FollowedBy| match by {
+            let driver = |by: &FollowedBy| match by {
                 FollowedBy::Pin(name) => {
                     pins.iter().position(|pin| pin.body == params.body && pin.name == *name).map(MotionSource::Pin)
                 }
@@ -59,24 +59,24 @@ impl Assembler {
                     driven.iter().position(|driven| driven.rigid == *rigid).map(MotionSource::Driven)
                 }
             };
-            let first = predictor.leaders.len() as u32;
-            let leaders: Vec<Option<MotionSource>> = params.leaders.iter().map(leader).collect();
-            let places: Vec<Option<u32>> = leaders
+            let first = predictor.drivers.len() as u32;
+            let drivers: Vec<Option<MotionSource>> = params.drivers.iter().map(driver).collect();
+            let places: Vec<Option<u32>> = drivers
                 .iter()
-                .scan(first, |next, leader| {
-                    let place = leader.map(|_| *next);
-                    *next += u32::from(leader.is_some());
+                .scan(first, |next, driver| {
+                    let place = driver.map(|_| *next);
+                    *next += u32::from(driver.is_some());
                     Some(place)
                 })
                 .collect();
-            predictor.leaders.extend(leaders.into_iter().flatten());
+            predictor.drivers.extend(drivers.into_iter().flatten());
             for (node, weights) in params.weights.iter().enumerate() {
                 let point = self.point(params.body, node as u32);
                 let Some(unknown) = self.kinematics.own_unknown(point as usize) else { continue };
-                let known = || weights.iter().filter_map(|&(leader, weight)| Some((places[leader as usize]?, weight)));
+                let known = || weights.iter().filter_map(|&(driver, weight)| Some((places[driver as usize]?, weight)));
                 let total: f64 = known().map(|(_, weight)| weight).sum();
                 if total > 0.0 {
-                    predictor.entries.extend(known().map(|(leader, weight)| (leader, weight / total)));
+                    predictor.entries.extend(known().map(|(driver, weight)| (driver, weight / total)));
                     predictor.unknowns.push((unknown, predictor.entries.len() as u32));
                 }
             }

@@ -28,7 +28,7 @@ const REFINEMENTS: usize = 2;
 const NO_TURN: f64 = 1e-9;
 
 /// The Laplacian of a model's bodies, with its solver.
-pub(super) struct Guide {
+pub(super) struct HarmonicGuess {
     sliced: SlicedBlocks,
     coarse_grid: CoarseGridPreconditioner,
     scratch: CgScratch<f32>,
@@ -43,7 +43,7 @@ pub(super) struct Guide {
     effort: (usize, usize),
 }
 
-impl Guide {
+impl HarmonicGuess {
     /// Creates the guess; `None` when no pin holds a node on all axes, so that nothing determines where the bodies
     /// belong.
     pub fn new(model: &Model, plan: &AssemblyPlan, filter: &Filter) -> Option<Self> {
