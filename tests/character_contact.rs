@@ -116,7 +116,7 @@ fn what_moves_along_presses_all_the_same() {
 }
 
 /// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π
-/// [VanOosterom83].
+/// \[VanOosterom83\].
 fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     let angle = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|vertex| positions[vertex as usize] - p);

@@ -44,7 +44,7 @@ fn answer(folder: &Path, arguments: &[&str], status: i32) -> String {
     said
 }
 
-/// A command with a limit on its address space [kB].
+/// A command with a limit on its address space \[kB\].
 fn limited(folder: &Path, kilobytes: u64, arguments: &[&str]) -> Output {
     let mut shell = Command::new("sh");
     shell.current_dir(folder).stdin(Stdio::null());

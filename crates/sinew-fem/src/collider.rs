@@ -8,9 +8,9 @@ use crate::control::{ChannelId, Control};
 /// Channels that move a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactMotion {
-    /// Translation from the initial place [m].
+    /// Translation from the initial place \[m\].
     pub translation: [ChannelId; 3],
-    /// Rotation vector about the pivot [rad].
+    /// Rotation vector about the pivot \[rad\].
     pub rotation: [ChannelId; 3],
 }
 
@@ -23,7 +23,7 @@ pub struct Collider {
     pub shape: AnyShape,
     /// Initial place.
     pub initial: Pose,
-    /// Center of the rotation [m].
+    /// Center of the rotation \[m\].
     pub pivot: Vec3,
     /// Channels that move it.
     pub motion: ContactMotion,

@@ -8,7 +8,7 @@
 //! f_i = -p \int N_i\, n\, dA = -\tfrac{p}{6} \left( a_i + \textstyle\sum_j a_j / 2 \right)
 //! ```
 //!
-//! exactly, where aᵢ is the vector area of the triangle at corner i. Over ξ in [−1, 1]² the vector area is n dA = Σ Nᵢ
+//! exactly, where aᵢ is the vector area of the triangle at corner i. Over ξ in \[−1, 1\]² the vector area is n dA = Σ Nᵢ
 //! aᵢ/2 d²ξ, bilinear on every such face, planar or not.
 
 use std::collections::BTreeSet;

@@ -27,7 +27,7 @@ enum PointMap {
     Weighted { start: u32, end: u32 },
     /// Moves by reduced coordinates: index of its [`ReducedPoint`].
     Reduced(u32),
-    /// Fixed to a rigid block, at `local` in its frame [m].
+    /// Fixed to a rigid block, at `local` in its frame \[m\].
     Rigid { block: u32, local: Vec3 },
 }
 

@@ -134,7 +134,7 @@ impl LatticeBlock {
         self.elastic.add_product(&x[points.clone()], activations, scale, &d[points.clone()], &mut out[points]);
     }
 
-    /// Rest volume of a cell [m³].
+    /// Rest volume of a cell \[m³\].
     pub fn rest_volume(&self) -> f64 {
         self.lattice.cell.powi(3)
     }

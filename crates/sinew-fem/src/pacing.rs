@@ -1,7 +1,9 @@
 //! Step sizes of a frame: equal, by the error of each step, or by stability.
 //!
 //! A step of a scheme of order p has an error e ∝ h^{p+1}, so the step with the tolerated error ε is
-//! $$h' = 0.9\,h\,(\epsilon/e)^{1/(p+1)},$$
+//! ```math
+//! h' = 0.9\,h\,(\epsilon/e)^{1/(p+1)},
+//! ```
 //! at most twice and at least a fifth of the last one \[Hairer93\]. A step with an error above ε is rolled back.
 //! Everything is a function of the state, so a resumed run takes the same steps.
 

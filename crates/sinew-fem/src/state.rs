@@ -99,7 +99,7 @@ pub struct ContactMemory {
     pub slip: Vec3,
 }
 
-/// Work over all accepted steps [J].
+/// Work over all accepted steps \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Work of pins: force times path, with the mean of the forces at both ends of each step.
@@ -114,7 +114,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Energy that is neither stored nor lost to damping when the current energy is `total` [J]: numerical dissipation
+    /// Energy that is neither stored nor lost to damping when the current energy is `total` \[J\]: numerical dissipation
     /// of the time integration, friction, and the work of loads without a potential.
     pub fn lost(&self, total: f64) -> f64 {
         self.start + self.pins + self.muscles - self.damping - total

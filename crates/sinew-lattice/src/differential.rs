@@ -2,8 +2,10 @@
 //!
 //! Cycles need a definite tangent of few numbers, so theirs is rounded to f32 and approximates the volume term
 //! ([`crate::volume`]). Derivatives of an equilibrium need the tangent of the energy itself. With F = U Σ Vᵀ, R = U Vᵀ and c = cof F,
-//! $$\delta P = 2\mu\,(\delta F - \delta R) + \lambda \left[ (c : \delta F)\,c + (J - 1)\,\delta c \right], \qquad
-//!   \delta R = U W V^T, \quad W_{ij} = \frac{(U^T \delta F V)_{ij} - (U^T \delta F V)_{ji}}{\sigma_i + \sigma_j},$$
+//! ```math
+//! \delta P = 2\mu\,(\delta F - \delta R) + \lambda \left[ (c : \delta F)\,c + (J - 1)\,\delta c \right], \qquad
+//!    \delta R = U W V^T, \quad W_{ij} = \frac{(U^T \delta F V)_{ij} - (U^T \delta F V)_{ji}}{\sigma_i + \sigma_j},
+//! ```
 //! for the determinant volume law; fibers add what [`crate::fibers`] says, and the inversion barrier is differentiated by complex step.
 
 use sinew_math::complex_step::ComplexStep;
@@ -165,7 +167,7 @@ fn stress_change(law: VolumeLaw, [mu, lambda]: [f64; 2], f: &Mat3, df: &Mat3, sv
     out
 }
 
-/// stress += δP of the fibers, [T' n nᵀ + T/l (I − n nᵀ)] δF a aᵀ.
+/// stress += δP of the fibers, \[T' n nᵀ + T/l (I − n nᵀ)\] δF a aᵀ.
 fn add_pull_change(pull: &Pull<f64>, f: &Mat3, df: &Mat3, stress: &mut Mat3) {
     let pulled = pull.at(&columns_of(f));
     let across = pulled.tension * pulled.inverse;

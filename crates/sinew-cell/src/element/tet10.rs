@@ -7,7 +7,9 @@ use super::{Element, QuadraturePoint};
 /// Tetrahedron with quadratic shape functions of the barycentric coordinates L₀ = 1 − ξ − η − ζ, L₁ = ξ, L₂ = η, L₃ =
 /// ζ:
 ///
-/// $$ N_i = L_i (2 L_i - 1) \ \text{at corners}, \qquad N_{ij} = 4 L_i L_j \ \text{at midpoints of edges} $$
+/// ```math
+/// N_i = L_i (2 L_i - 1) \ \text{at corners}, \qquad N_{ij} = 4 L_i L_j \ \text{at midpoints of edges}
+/// ```
 ///
 /// in VTK node order: corners 0–3, then the midpoints of the edges 01, 12, 20, 03, 13, 23. Four points integrate
 /// quadratic polynomials exactly, as the stiffness of a cell with straight edges requires. Six strains at four points
@@ -16,7 +18,7 @@ use super::{Element, QuadraturePoint};
 /// # Mass
 ///
 /// The row sums ∫ Nₐ dX are −V/20 at corners: a negative mass. Instead, the diagonal of the consistent mass matrix is
-/// scaled to the mass of the cell [Hinton76]: ∫ Nᵢ² = V/70 and ∫ Nᵢⱼ² = 8V/105 give each corner 1/36 of the mass and
+/// scaled to the mass of the cell \[Hinton76\]: ∫ Nᵢ² = V/70 and ∫ Nᵢⱼ² = 8V/105 give each corner 1/36 of the mass and
 /// each midpoint 4/27. All are positive. Total mass and center of mass are exact, and so is momentum. The inertia of a
 /// cell about its own center is 11/108 Σ x xᵀ instead of 1/20 (a linear tetrahedron has 1/4). Relative to the inertia
 /// of a body this error vanishes with h².

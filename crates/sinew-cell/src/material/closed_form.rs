@@ -75,7 +75,7 @@ pub enum ClosedFormError {
     Fibers,
 }
 
-/// Nominal principal stresses ψᵢ(λ₁, λ₂, λ₃) [Pa] of a material, fibers along an axis included.
+/// Nominal principal stresses ψᵢ(λ₁, λ₂, λ₃) \[Pa\] of a material, fibers along an axis included.
 pub fn principal_nominal_stresses<S: Scalar>(material: &MaterialSpec, stretches: [S; 3]) -> [S; 3] {
     let fiber = material.fiber();
     let matrix = matrix_stresses(material, stretches);
@@ -88,7 +88,7 @@ pub fn principal_nominal_stresses<S: Scalar>(material: &MaterialSpec, stretches:
     [0, 1, 2].map(|i| matrix[i] + tension * forward[i] * S::splat(fiber[i]) / length)
 }
 
-/// Nominal principal stresses [Pa] without the tension of fibers.
+/// Nominal principal stresses \[Pa\] without the tension of fibers.
 fn matrix_stresses<S: Scalar>(material: &MaterialSpec, stretches: [S; 3]) -> [S; 3] {
     let plain = |stretches| material.visit(Stresses { material: *material, stretches });
     match material.inversion() {

@@ -19,7 +19,7 @@ pub const MAX_KEYS: usize = 4;
 /// Unit of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A stiffness [Pa]; grows with [`MaterialSpec::scaled`](super::MaterialSpec::scaled).
+    /// A stiffness \[Pa\]; grows with [`MaterialSpec::scaled`](super::MaterialSpec::scaled).
     Pascal,
     /// A plain number.
     Number,
@@ -90,7 +90,7 @@ pub enum KeyDefault {
 }
 
 impl Parameter {
-    /// A positive stiffness [Pa] that a scene must give.
+    /// A positive stiffness \[Pa\] that a scene must give.
     pub const fn stiffness(key: &'static str, doc: &'static str, example: &'static str) -> Self {
         let default = KeyDefault::Required;
         Self { key, doc, unit: Unit::Pascal, range: Range::POSITIVE, title: None, hint: None, default, example }
@@ -198,13 +198,13 @@ pub trait DeclaredLaw: Material {
         Ok(())
     }
 
-    /// Closed form: nominal principal stresses ψᵢ(λ₁, λ₂, λ₃) [Pa] as textbooks print them. They share no code with the
+    /// Closed form: nominal principal stresses ψᵢ(λ₁, λ₂, λ₃) \[Pa\] as textbooks print them. They share no code with the
     /// tensor formulas, and tests compare the two.
     ///
     /// With [`FiberRole::AddedTension`] this is the matrix alone; `fiber` is a coordinate axis.
     fn principal_stresses<S: Scalar>(values: Values, fiber: Vec3, stretches: [S; 3]) -> [S; 3];
 
-    /// Closed form: tension T [Pa] of fibers at the stretch l, of [`FiberRole::AddedTension`].
+    /// Closed form: tension T \[Pa\] of fibers at the stretch l, of [`FiberRole::AddedTension`].
     fn fiber_tension<S: Scalar>(_values: Values, _length: S) -> S {
         S::zero()
     }

@@ -333,7 +333,7 @@ impl DeclaredLaw for FiberReinforced {
 }
 
 impl MaterialSpec {
-    /// A fiber-reinforced material: matrix with (E, ν), modulus k of the fibers [Pa], exponent c of their stiffening.
+    /// A fiber-reinforced material: matrix with (E, ν), modulus k of the fibers \[Pa\], exponent c of their stiffening.
     pub fn fiber_reinforced(young: f64, poisson: f64, fiber_stiffness: f64, fiber_stiffening: f64) -> Self {
         Self::new(Law::FiberReinforced, [young, poisson, fiber_stiffness, fiber_stiffening])
     }

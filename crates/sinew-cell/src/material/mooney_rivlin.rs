@@ -306,7 +306,7 @@ impl DeclaredLaw for MooneyRivlin {
 }
 
 impl MaterialSpec {
-    /// A Mooney–Rivlin material with c₁₀, c₀₁ and bulk modulus κ [Pa].
+    /// A Mooney–Rivlin material with c₁₀, c₀₁ and bulk modulus κ \[Pa\].
     pub fn mooney_rivlin(c10: f64, c01: f64, bulk: f64) -> Self {
         Self::new(Law::MooneyRivlin, [c10, c01, bulk, 0.0])
     }

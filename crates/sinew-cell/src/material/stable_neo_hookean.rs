@@ -120,7 +120,7 @@ impl IsotropicLaw for StableNeoHookean {
 impl DeclaredLaw for StableNeoHookean {
     const DOC: &'static str = "Stable neo-Hookean: large strains, finite under inversion.";
 
-    /// With α of [Smith18], the volume ratio at which the volume term alone has its minimum.
+    /// With α of \[Smith18\], the volume ratio at which the volume term alone has its minimum.
     fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
         let (mu, lambda) = lame_of::<S>(values);
         let alpha = S::one() + mu / (lambda + mu);

@@ -304,7 +304,7 @@ impl DeclaredLaw for ByInvariants<TransverselyIsotropic> {
 }
 
 impl MaterialSpec {
-    /// A transversely isotropic material with G₁, G₂, μ₃ and bulk modulus κ [Pa].
+    /// A transversely isotropic material with G₁, G₂, μ₃ and bulk modulus κ \[Pa\].
     pub fn transversely_isotropic(along_shear: f64, cross_shear: f64, stretch: f64, bulk: f64) -> Self {
         Self::new(Law::TransverselyIsotropic, [along_shear, cross_shear, stretch, bulk])
     }

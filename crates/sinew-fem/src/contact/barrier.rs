@@ -1,8 +1,12 @@
 //! Barrier: a potential that grows without bound as two surfaces meet, and ends smoothly at a distance.
 //!
-//! $$\varphi(d) = \kappa A \hat d\; b(d / \hat d), \qquad b(s) = k\, q(1 - s) + k\, s_0^2\, \beta(s / s_0),$$
-//! $$q(r) = \begin{cases} r^3 / 6w & r < w \\ (r - w/2)^2 / 2 + w^2/24 & r \ge w \end{cases} \qquad
-//!   \beta(t) = -(1 - t)^2 \ln t \quad (0 < t < 1),$$
+//! ```math
+//! \varphi(d) = \kappa A \hat d\; b(d / \hat d), \qquad b(s) = k\, q(1 - s) + k\, s_0^2\, \beta(s / s_0),
+//! ```
+//! ```math
+//! q(r) = \begin{cases} r^3 / 6w & r < w \\ (r - w/2)^2 / 2 + w^2/24 & r \ge w \end{cases} \qquad
+//!    \beta(t) = -(1 - t)^2 \ln t \quad (0 < t < 1),
+//! ```
 //! both zero beyond, with the area A that the pair represents and a modulus κ \[Pa\]. A pure logarithm \[Li20\] hardens
 //! from the first touch on: a pair that starts too near opens only by a factor per Newton iteration. Here most of the
 //! gap is a spring, which opens in one iteration, and the logarithm starts at a quarter of the gap.

@@ -1,6 +1,8 @@
 //! Coulomb friction under a given normal force N, with a potential \[Li20\],
-//! $$E_f = \mu\, N\, f(|u|), \qquad f(y) = \begin{cases}
-//!   y^2/\epsilon - y^3/(3\epsilon^2) + \epsilon/3 & y < \epsilon \\ y & y \ge \epsilon\end{cases}$$
+//! ```math
+//! E_f = \mu\, N\, f(|u|), \qquad f(y) = \begin{cases}
+//!    y^2/\epsilon - y^3/(3\epsilon^2) + \epsilon/3 & y < \epsilon \\ y & y \ge \epsilon\end{cases}
+//! ```
 //! where u is the slip in the tangent plane. Below the slip ε the force grows smoothly from zero.
 
 use sinew_math::{Mat3, Vec3};

@@ -3,7 +3,9 @@
 //! Two bodies that meet at speed v and separate at e v feel (1 + a u) times the force N of elastic contact, where u is
 //! their speed of approach (Hunt and Crossley, 1975). For a mass m on any contact law, m u du/(1 + a u) = −N dd relates
 //! both speeds: with β = a v,
-//! $$\beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),$$
+//! ```math
+//! \beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),
+//! ```
 //! for any mass, stiffness and shape. Speeds are those of the centers of mass, because flesh yields more than its
 //! surface does. So the law holds for soft bodies too, as long as they do not ring.
 //!
@@ -14,7 +16,7 @@ use std::ops::Range;
 
 use sinew_math::Vec3;
 
-/// Minimum speed of an impact [m/s]: slower ones count as this, because damping grows without bound towards zero.
+/// Minimum speed of an impact \[m/s\]: slower ones count as this, because damping grows without bound towards zero.
 const SLOWEST_MEETING: f64 = 0.01;
 /// Minimum restitution.
 const MIN_RESTITUTION: f64 = 0.01;
@@ -80,7 +82,7 @@ impl Meeting {
     }
 }
 
-/// Velocity of the center of mass of some points [m/s], and their mass [kg]; `masses` are those of all points.
+/// Velocity of the center of mass of some points \[m/s\], and their mass \[kg\]; `masses` are those of all points.
 pub(crate) fn travel(masses: &[f64], points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
     let mass: f64 = masses[points.clone()].iter().sum();
     let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * masses[point]);

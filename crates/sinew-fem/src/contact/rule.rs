@@ -17,11 +17,11 @@ pub struct ContactRule {
     pub mode: ContactMode,
     /// Coulomb's coefficient of friction μ.
     pub friction: f64,
-    /// Coefficient of restitution e in [0, 1]: ratio of speeds after and before an impact; 1 loses nothing.
+    /// Coefficient of restitution e in \[0, 1\]: ratio of speeds after and before an impact; 1 loses nothing.
     pub restitution: f64,
     /// Penalty: pressure per depth \[Pa/m\]; `None` derives it from the stiffness and cell size of the softer body.
     pub stiffness: Option<f64>,
-    /// Penalty: ratio α of the stiffness across the normal to that along it, in [0, 1] (MCA-28).
+    /// Penalty: ratio α of the stiffness across the normal to that along it, in \[0, 1\] (MCA-28).
     pub tangential: f64,
     /// Barrier: distance at which surfaces start to repel \[m\]; `None` takes a tenth of the mean edge of the finer
     /// surface.

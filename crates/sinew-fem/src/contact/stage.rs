@@ -144,13 +144,13 @@ impl WorldPlane {
 pub(crate) struct StepStart<'a> {
     /// Shapes moved by the scene.
     pub colliders: &'a [Collider],
-    /// Mass of each point [kg].
+    /// Mass of each point \[kg\].
     pub masses: &'a [f64],
     /// The state at the start.
     pub state: &'a State,
     /// The commands at the end.
     pub control: &'a Control,
-    /// Length of the step [s].
+    /// Length of the step \[s\].
     pub dt: f64,
 }
 
@@ -368,7 +368,7 @@ impl ContactStage {
         self.meetings = meetings;
     }
 
-    /// Velocity of the center of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
+    /// Velocity of the center of a group \[m/s\], and its mass \[kg\], which is infinite where the scene moves it.
     fn travel(&self, contact: &ContactModel, start: &StepStart<'_>, group: usize) -> (Vec3, f64) {
         let StepStart { masses, state, dt, .. } = *start;
         match contact.groups[group].party {
@@ -573,7 +573,7 @@ impl ContactStage {
         reduce_blocks(count, BLOCK, block, f64::min).unwrap_or(1.0)
     }
 
-    /// Contacts at points `x`; returns their energy with that of friction [J].
+    /// Contacts at points `x`; returns their energy with that of friction \[J\].
     pub fn evaluate(&mut self, contact: &ContactModel, x: &[Vec3]) -> f64 {
         if Self::is_idle(contact) {
             return 0.0;

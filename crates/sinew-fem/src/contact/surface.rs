@@ -125,7 +125,7 @@ pub struct ContactModel {
     pub tet_groups: Vec<u32>,
     /// The hexahedra of that flesh.
     pub hexes: Vec<[u32; 8]>,
-    /// Places of all points at rest [m], where flesh may be found inside of other flesh; those of nodes alone matter.
+    /// Places of all points at rest \[m\], where flesh may be found inside of other flesh; those of nodes alone matter.
     pub(crate) point_rest: Vec<Vec3>,
     /// The surface of each group in patches.
     pub(crate) patches: Patches,
@@ -151,14 +151,14 @@ pub(crate) struct FleshSurface<'a> {
     pub points: Range<usize>,
     /// Points and weights that carry each vertex.
     pub carriers: Vec<Vec<(u32, f64)>>,
-    /// Vertices at rest [m].
+    /// Vertices at rest \[m\].
     pub rest: Vec<Vec3>,
-    /// Rest area of each vertex [m²].
+    /// Rest area of each vertex \[m²\].
     pub areas: &'a [f64],
     pub triangles: &'a [[u32; 3]],
-    /// Stiffness λ + 2μ [Pa].
+    /// Stiffness λ + 2μ \[Pa\].
     pub modulus: f64,
-    /// Cell size at rest [m].
+    /// Cell size at rest \[m\].
     pub cell: f64,
 }
 
@@ -405,7 +405,7 @@ impl ContactModel {
     }
 }
 
-/// κ between rigid bodies [Pa]: about that of soft rubber.
+/// κ between rigid bodies \[Pa\]: about that of soft rubber.
 const RIGID_MODULUS: f64 = 1e6;
 
 /// A hexahedron as six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbors

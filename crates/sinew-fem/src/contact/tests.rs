@@ -101,7 +101,7 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
     }
 }
 
-/// MCA-28: k/2 dᵀ[(1 − α) n nᵀ + α I] d resists a motion across the normal with α times its stiffness along it. Both
+/// MCA-28: k/2 dᵀ\[(1 − α) n nᵀ + α I\] d resists a motion across the normal with α times its stiffness along it. Both
 /// blocks stay undeformed, so that normals do not rotate. They overlap by more than the depth over which the spring
 /// sets in.
 #[test]

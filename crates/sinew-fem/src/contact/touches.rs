@@ -14,7 +14,7 @@ pub struct Touch {
     pub point: u32,
     /// What it does while the step lasts, with the outward normal of the collider.
     pub response: Response,
-    /// The touched place in the frame of the collider [m].
+    /// The touched place in the frame of the collider \[m\].
     pub anchor: Vec3,
 }
 
@@ -22,7 +22,7 @@ pub struct Touch {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contacts {
     pub(crate) touches: Vec<Vec<Touch>>,
-    /// Speed at which body and collider met, per contact force [m/s].
+    /// Speed at which body and collider met, per contact force \[m/s\].
     pub(crate) meeting_speeds: Vec<f64>,
 }
 

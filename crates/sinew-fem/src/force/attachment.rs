@@ -1,6 +1,8 @@
 //! Soft attachments: springs of zero rest length between points, or between points and moving targets.
 //!
-//! $$E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,$$
+//! ```math
+//! E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,
+//! ```
 //! where y is another point, a weighted sum of points (an embedded point), or a target that control channels move.
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use crate::material::Tangent;
 pub enum AttachPoints {
     /// Nodes of the body.
     Nodes(Vec<u32>),
-    /// Places in its flesh at rest [m].
+    /// Places in its flesh at rest \[m\].
     Places(Vec<Vec3>),
 }
 
@@ -43,14 +45,14 @@ pub struct AttachmentParams {
 }
 
 impl AttachmentParams {
-    /// Nodes by springs of total stiffness `stiffness` [N/m].
+    /// Nodes by springs of total stiffness `stiffness` \[N/m\].
     pub fn nodes(body: usize, name: impl Into<String>, nodes: Vec<u32>, target: AttachTarget, stiffness: f64) -> Self {
         let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
         Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness, pivot: None }
     }
 
-    /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness
-    /// [N/m].
+    /// Points of the flesh between nodes, given by their places at rest \[m\], each by a spring of its own stiffness
+    /// \[N/m\].
     pub fn places(body: usize, name: impl Into<String>, springs: Vec<(Vec3, f64)>, target: AttachTarget) -> Self {
         let (places, stiffness) = springs.into_iter().unzip();
         Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness, pivot: None }

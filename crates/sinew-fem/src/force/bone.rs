@@ -17,9 +17,9 @@ pub struct Bone {
     pub name: String,
     /// How it keeps flesh and skin out.
     pub contact: ContactForce,
-    /// Middle of its box, in its frame [m].
+    /// Middle of its box, in its frame \[m\].
     pub(crate) center: Vec3,
-    /// Distance of the corners of the box from there [m].
+    /// Distance of the corners of the box from there \[m\].
     pub(crate) reach: f64,
 }
 

@@ -49,7 +49,7 @@ pub struct ContactForce {
     pub index: usize,
     /// Index of its speed of meeting in the history of the state.
     pub meeting: usize,
-    /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first
+    /// Depth of each point that the start allows \[m\]; empty where nothing starts inside. It is taken back in the first
     /// half second.
     pub grace: Vec<f64>,
     /// Minimum distance of each point from the collider \[m\]; empty where all may touch it.
@@ -73,7 +73,7 @@ impl ContactForce {
     }
 
     /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at
-    /// which the two met. `masses` are those of all points [kg].
+    /// which the two met. `masses` are those of all points \[kg\].
     pub fn find_touches(
         &self,
         masses: &[f64],

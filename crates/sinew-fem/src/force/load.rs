@@ -10,7 +10,7 @@ use crate::control::ChannelId;
 use crate::material::Tangent;
 
 /// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` …
-/// (weights that sum to one make it a total force [N], areas make it a traction [Pa]).
+/// (weights that sum to one make it a total force \[N\], areas make it a traction \[Pa\]).
 #[derive(Clone, Debug)]
 pub struct LoadParams {
     /// The body.
@@ -55,7 +55,7 @@ pub struct NodalForceParams {
     pub body: usize,
     /// Name, unique among the loads of the body.
     pub name: String,
-    /// Nodes and the force on each [N].
+    /// Nodes and the force on each \[N\].
     pub forces: Vec<(u32, Vec3)>,
 }
 

@@ -160,9 +160,9 @@ pub enum Hold {
 
 /// Bounds of what a force adds to the motion of each point, for the length of explicit steps.
 pub struct RowBounds<'a> {
-    /// Sum of the sizes of the blocks in the row of each point [N/m].
+    /// Sum of the sizes of the blocks in the row of each point \[N/m\].
     pub stiffness: &'a mut [f64],
-    /// The same of the derivative by velocities [N s/m].
+    /// The same of the derivative by velocities \[N s/m\].
     pub viscosity: &'a mut [f64],
 }
 
@@ -187,7 +187,7 @@ pub trait ActiveForce {
     fn channel(&self) -> ChannelId;
     /// Whether force depends on velocity.
     fn needs_motion(&self) -> bool;
-    /// Work that it does in a step of length 1/`rate` by being active [J], with the activations at both ends.
+    /// Work that it does in a step of length 1/`rate` by being active \[J\], with the activations at both ends.
     fn work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64;
     /// Activation under `control`, kept between 0 and 1.
     fn activation(&self, control: &Control) -> f64 {
@@ -231,7 +231,7 @@ pub trait Force: Any + Send + Sync {
     fn couplings(&self) -> Vec<(u32, u32)> {
         Vec::new()
     }
-    /// What it stores [J]. The default: its potential, or nothing.
+    /// What it stores \[J\]. The default: its potential, or nothing.
     fn stored(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         self.potential(x, ctx).unwrap_or(0.0)
     }

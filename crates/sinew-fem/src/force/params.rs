@@ -68,7 +68,7 @@ pub trait Assembly {
     fn point(&self, body: usize, node: u32) -> u32;
     /// Initial place of a rigid body.
     fn rigid_pose(&self, rigid: usize) -> Pose;
-    /// Adds a massless point fixed to a rigid body, at a place in its frame [m].
+    /// Adds a massless point fixed to a rigid body, at a place in its frame \[m\].
     fn add_rigid_point(&mut self, rigid: usize, local: Vec3) -> u32;
     /// Adds a massless point that is a weighted sum of nodes of a body. These must not be bound to others: an error
     /// names the first that is.

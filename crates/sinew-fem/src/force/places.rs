@@ -32,7 +32,7 @@ pub enum FleshPlace {
     Place {
         /// The body.
         body: usize,
-        /// The place at rest [m].
+        /// The place at rest \[m\].
         place: Vec3,
     },
 }
@@ -135,7 +135,7 @@ fn embed(assembly: &dyn Assembly, body: usize, places: &[Vec3], outside: Outside
     Ok((0..places.len()).map(carried).collect())
 }
 
-/// Adds massless points that follow the flesh of a body at these places at rest [m].
+/// Adds massless points that follow the flesh of a body at these places at rest \[m\].
 pub(super) fn add_flesh_points(assembly: &mut dyn Assembly, body: usize, places: &[Vec3]) -> Result<Vec<u32>, String> {
     let embedding =
         Embedding::bind_with(assembly.mesh(body), places, Outside::Reject).map_err(|error| error.to_string())?;

@@ -14,7 +14,7 @@ use crate::control::ChannelId;
 use crate::faces::balanced_triangles;
 use crate::material::Tangent;
 
-/// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` [Pa].
+/// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` \[Pa\].
 #[derive(Clone, Debug)]
 pub struct PressureParams {
     /// The body.

@@ -3,8 +3,10 @@
 //! On a triangle with the deformation gradient F (3×2, from its plane at rest), principal stretches s₁ ≥ s₂ and
 //! thickness t
 //!
-//! $$ E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad
-//!   P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i $$
+//! ```math
+//! E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad
+//!    P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i
+//! ```
 //!
 //! the linear stress in the frame of the stretches, for elongation only. \[Teran05\] and \[Sifakis07\] add it to the
 //! outermost cells of a muscle (TER-37, SIF-021). On the surface it does not depend on the size of these cells, and
@@ -37,7 +39,7 @@ pub struct SheathParams {
     pub name: String,
     /// Boundary triangles, by nodes of the body.
     pub triangles: Vec<[u32; 3]>,
-    /// Shear modulus times thickness, μ t [N/m].
+    /// Shear modulus times thickness, μ t \[N/m\].
     pub stiffness: f64,
 }
 

@@ -1,6 +1,8 @@
-//! Affine bodies: every node follows four control points, so that x = A X + t with twelve numbers [Lan22].
+//! Affine bodies: every node follows four control points, so that x = A X + t with twelve numbers \[Lan22\].
 //!
-//! $$ x_p = \sum_{i=1}^4 w_{pi}\,q_i, \qquad w_{pi} = \tfrac14\,(1 + s_i\cdot y_p), \qquad X_p = c + L\,y_p, \qquad Q_i = c + L\,s_i , $$
+//! ```math
+//! x_p = \sum_{i=1}^4 w_{pi}\,q_i, \qquad w_{pi} = \tfrac14\,(1 + s_i\cdot y_p), \qquad X_p = c + L\,y_p, \qquad Q_i = c + L\,s_i ,
+//! ```
 //!
 //! with corners sᵢ of a regular tetrahedron, the center of mass c and L Lᵀ = Σ m (X − c)(X − c)ᵀ / Σ m at rest. The unknowns are places, as those of nodes
 //! are, and the mass matrix of the four is diagonal: Σ m wᵢ wⱼ = ¼ δᵢⱼ Σ m.
@@ -10,7 +12,7 @@
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
-/// Corners of a regular tetrahedron in the cube [−1, 1]³. They sum to zero and Σ s sᵀ = 4 I.
+/// Corners of a regular tetrahedron in the cube \[−1, 1\]³. They sum to zero and Σ s sᵀ = 4 I.
 const CORNERS: [[f64; 3]; 4] = [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]];
 /// Least extent along an axis over the largest: flat bodies are affine too.
 const MIN_EXTENT: f64 = 1e-6;
@@ -40,7 +42,7 @@ impl ControlPoints {
         Self { center, axes, inverse: axes.inverse(), mass }
     }
 
-    /// Places Qᵢ at rest [m].
+    /// Places Qᵢ at rest \[m\].
     pub fn places(&self) -> [Vec3; 4] {
         CORNERS.map(|corner| self.center + self.axes * Vec3::from(corner))
     }

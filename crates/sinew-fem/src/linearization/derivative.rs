@@ -94,9 +94,9 @@ impl Kink {
 /// ∂g/∂c of one input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivative {
-    /// ∂g/∂c over the unknowns, which are fixed [N per unit of the input].
+    /// ∂g/∂c over the unknowns, which are fixed \[N per unit of the input\].
     pub gradient: Vec<Vec3>,
-    /// Motion m of prescribed unknowns [m per unit of the input].
+    /// Motion m of prescribed unknowns \[m per unit of the input\].
     pub motion: Vec<Vec3>,
     /// How it was computed.
     pub source: Source,
@@ -288,16 +288,18 @@ fn add_motion(place: &Place<'_>, channel: ChannelId, motion: &mut [Vec3]) {
     }
 }
 
-/// Angular velocity of exp([θ]ₓ) per unit of one component of θ, if `channel` is that component.
+/// Angular velocity of exp(\[θ\]ₓ) per unit of one component of θ, if `channel` is that component.
 fn spin_of(rotation: Vec3, channels: [ChannelId; 3], channel: ChannelId) -> Option<Vec3> {
     let axis = channels.iter().position(|&own| own == channel)?;
     Some(left_jacobian(rotation) * Vec3::unit(axis))
 }
 
 /// The left Jacobian of the exponential map,
-/// $$ J = I + \frac{1 - \cos\varphi}{\varphi^2} [\theta]_\times +
-///   \frac{\varphi - \sin\varphi}{\varphi^3} [\theta]_\times^2,
-///   \quad \varphi = |\theta| . $$
+/// ```math
+/// J = I + \frac{1 - \cos\varphi}{\varphi^2} [\theta]_\times +
+///    \frac{\varphi - \sin\varphi}{\varphi^3} [\theta]_\times^2,
+///    \quad \varphi = |\theta| .
+/// ```
 fn left_jacobian(rotation: Vec3) -> Mat3 {
     let angle = rotation.norm();
     // Below this angle the series are accurate to 1e-16.

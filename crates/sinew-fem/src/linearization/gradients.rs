@@ -1,11 +1,13 @@
 //! Gradients of probes at an equilibrium, computed twice: forward and adjoint.
 //!
-//! With the motion m of prescribed unknowns and the derivative $s = \partial g/\partial c + K m$ of the residual,
+//! With the motion m of prescribed unknowns and the derivative $`s = \partial g/\partial c + K m`$ of the residual,
 //!
-//! $$ \frac{dp}{dc} = w \cdot m + p_r \cdot \frac{\partial g}{\partial c} + p_c - w_f \cdot K_{ff}^{-1} s_f, \qquad
-//!   w = J^T p_x + p_q + K^T p_r . $$
+//! ```math
+//! \frac{dp}{dc} = w \cdot m + p_r \cdot \frac{\partial g}{\partial c} + p_c - w_f \cdot K_{ff}^{-1} s_f, \qquad
+//!    w = J^T p_x + p_q + K^T p_r .
+//! ```
 //!
-//! The forward method solves $K_{ff} d = s_f$ once per input, the adjoint method $K_{ff}^T \lambda = w_f$ once per
+//! The forward method solves $`K_{ff} d = s_f`$ once per input, the adjoint method $`K_{ff}^T \lambda = w_f`$ once per
 //! probe. Both give the same number, so a difference reveals an error of the solver.
 
 use sinew_math::Vec3;

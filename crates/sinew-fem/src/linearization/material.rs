@@ -23,11 +23,11 @@ use crate::state::State;
 pub enum Parameter {
     /// A parameter of the law by its key in scenes.
     Law(&'static str),
-    /// Shear modulus μ at constant λ [Pa], of laws with Young's modulus.
+    /// Shear modulus μ at constant λ \[Pa\], of laws with Young's modulus.
     Mu,
-    /// Second Lamé parameter λ at constant μ [Pa], of laws with Young's modulus.
+    /// Second Lamé parameter λ at constant μ \[Pa\], of laws with Young's modulus.
     Lambda,
-    /// Density [kg/m³].
+    /// Density \[kg/m³\].
     Density,
 }
 

@@ -1,8 +1,8 @@
 //! The equations of equilibrium, linearized at a state.
 //!
 //! At equilibrium the gradient g of all potentials over the unknowns q vanishes wherever no pin holds them,
-//! $g(q, c, \theta) = 0$, for channels c and parameters θ. [`Linearization`] holds the stiffness
-//! $K = \partial g/\partial q$ of one state and provides what Newton's method, modal analysis and gradients need:
+//! $`g(q, c, \theta) = 0`$, for channels c and parameters θ. [`Linearization`] holds the stiffness
+//! $`K = \partial g/\partial q`$ of one state and provides what Newton's method, modal analysis and gradients need:
 //!
 //! | quantity | method |
 //! |---|---|
@@ -135,7 +135,7 @@ impl<'a> Linearization<'a> {
         self.place.model
     }
 
-    /// g over the unknowns \[N\], [N m]: the residual, and in pinned components the force of the pin.
+    /// g over the unknowns \[N\], \[N m\]: the residual, and in pinned components the force of the pin.
     pub fn gradient(&self) -> &[Vec3] {
         &self.gradient
     }

@@ -33,7 +33,7 @@ pub struct BodyParams {
     pub tissue_damping: f64,
     /// In how many coordinates it deforms.
     pub deformation: Deformation,
-    /// Place of each node before the first step where no pin holds it [m]; empty for the rest places.
+    /// Place of each node before the first step where no pin holds it \[m\]; empty for the rest places.
     pub start: Vec<Vec3>,
     /// Initial velocity of each node \[m/s\]; empty for none.
     pub velocities: Vec<Vec3>,
@@ -115,7 +115,7 @@ pub struct Body {
     pub materials: Vec<MaterialSpec>,
     /// In how many coordinates it deforms.
     pub deformation: Deformation,
-    /// Rest volume [m³].
+    /// Rest volume \[m³\].
     pub rest_volume: f64,
     /// Mass \[kg\].
     pub mass: f64,

@@ -202,7 +202,7 @@ pub struct ColliderParams {
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
     pub friction: f64,
-    /// Coefficient of restitution in [0, 1]; 1 loses no energy.
+    /// Coefficient of restitution in \[0, 1\]; 1 loses no energy.
     pub restitution: f64,
     /// Side of the flesh on which it lies.
     pub side: Side,
@@ -319,7 +319,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Sets the slip at which friction reaches its maximum, per step length [m/s]: contacts that stick creep more
+    /// Sets the slip at which friction reaches its maximum, per step length \[m/s\]: contacts that stick creep more
     /// slowly than this.
     pub fn creep(&mut self, speed: f64) -> &mut Self {
         self.creep = Some(speed);

@@ -2,7 +2,9 @@
 //!
 //! A node with weights w follows drivers (pins or driven rigid bodies), whose motions x ↦ R (x − p) + q over the step
 //! are known:
-//! $$x' = \sum_j w_j \left( R_j (x - p_j) + q_j \right)$$
+//! ```math
+//! x' = \sum_j w_j \left( R_j (x - p_j) + q_j \right)
+//! ```
 //! So flesh whose drivers all move alike moves with them exactly, however far.
 
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};

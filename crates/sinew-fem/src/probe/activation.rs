@@ -1,7 +1,7 @@
 //! ∂g/∂a by the activations a of muscles in cells.
 //!
 //! The stress of active fibers is proportional to their activation,
-//! $P = a\, \frac{\sigma}{\lambda_o} f_a(l)\, \frac{\partial\bar\lambda}{\partial F}$,
+//! $`P = a\, \frac{\sigma}{\lambda_o} f_a(l)\, \frac{\partial\bar\lambda}{\partial F}`$,
 //! so its derivative is the stress at full activation. A cell has fibers of one muscle only, so one pass over the cells
 //! gives the derivatives by all activations.
 

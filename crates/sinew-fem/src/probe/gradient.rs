@@ -13,8 +13,10 @@ use crate::model::Pin;
 
 /// Derivatives of a probe by everything it reads.
 ///
-/// $$ dp = \frac{\partial p}{\partial x} \cdot dx + \frac{\partial p}{\partial q} \cdot dq +
-///   \frac{\partial p}{\partial r} \cdot dr + \frac{\partial p}{\partial c} \cdot dc $$
+/// ```math
+/// dp = \frac{\partial p}{\partial x} \cdot dx + \frac{\partial p}{\partial q} \cdot dq +
+///    \frac{\partial p}{\partial r} \cdot dr + \frac{\partial p}{\partial c} \cdot dc
+/// ```
 ///
 /// with points x, unknowns q, the gradient r over the unknowns (the force of the pin in pinned ones), and channels c.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -18,7 +18,7 @@ pub struct Removal {
     pub body: usize,
     /// Its cells, by their numbers at the start.
     pub cells: Vec<u32>,
-    /// When they go [s].
+    /// When they go \[s\].
     pub at: f64,
 }
 

@@ -9,7 +9,7 @@ use crate::model::{increments_of_motion, parts_of_step};
 use crate::pacing::{AdaptiveParams, MAX_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
 use crate::report::{StepError, StepReport};
 
-/// Turn of a pin or bone in one quasistatic increment [rad].
+/// Turn of a pin or bone in one quasistatic increment \[rad\].
 const LONGEST_TURN: f64 = 1.0;
 /// The same for what flesh follows, of one against another: flesh between bones that jump apart would turn inside out
 /// (MCA-49).

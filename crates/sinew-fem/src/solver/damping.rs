@@ -2,16 +2,20 @@
 //! frame.
 //!
 //! The second kind is the linear damping of \[Sifakis07\] (SIF-083). With F = R S and the rate of stretch Ṡ,
-//! $$P_d = R\,\big(2\beta\,\dot S + \alpha\,\mathrm{tr}(\dot S)\,I\big) + \dots, \qquad
-//!   \beta = \gamma\mu, \quad \alpha = \gamma\lambda.$$
+//! ```math
+//! P_d = R\,\big(2\beta\,\dot S + \alpha\,\mathrm{tr}(\dot S)\,I\big) + \dots, \qquad
+//!    \beta = \gamma\mu, \quad \alpha = \gamma\lambda.
+//! ```
 //! At S = I this is R (β(G + Gᵀ) + α tr(G) I) with G = RᵀḞ, the formula in the paper.
 //!
 //! # Derivation
 //! The paper takes the symmetric part of G for all F. That vanishes under rigid motions of an unstrained body only: it
 //! would brake a stretched body that rotates, which would lose angular momentum. We use the rate of S itself. From
 //! RᵀR = I follows
-//! $$\dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad
-//!   [\mathrm{axl}(G)]_\times = G - G^T ,$$
+//! ```math
+//! \dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad
+//!    [\mathrm{axl}(G)]_\times = G - G^T ,
+//! ```
 //! linear in Ḟ and zero for every rigid motion of every shape. The dissipation γ(μ |Ṡ|² + λ/2 tr(Ṡ)²) is a quadratic
 //! form in Ḟ, positive for λ > −2μ/3. P_d is half its derivative: P_d = R (A − \[b\]ₓ) with A = 2βṠ + α tr(Ṡ) I and
 //! (tr(S) I − S) b = axl(A S).

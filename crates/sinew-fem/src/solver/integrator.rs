@@ -1,7 +1,9 @@
 //! Time integration: every implicit step is a minimization.
 //!
 //! A scheme defines how velocity and acceleration at the end of a step of length h depend on the positions x there,
-//! $$v = c\,(x - \hat x), \qquad a = \kappa\,(x - \tilde x),$$
+//! ```math
+//! v = c\,(x - \hat x), \qquad a = \kappa\,(x - \tilde x),
+//! ```
 //! and M a = −∂E/∂x − C v is then the stationary point of
 //! ```math
 //! \Phi(x) = E(x) + \tfrac{\kappa}{2}\,|x - \tilde x|_M^2 + \tfrac{c}{2}\,|x - \hat x|_C^2 .

@@ -1,8 +1,10 @@
 //! One step as a minimization: the sum of all potentials, plus inertia and damping by the scheme of
 //! [`super::integrator`].
 //!
-//! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x),
-//!   \qquad C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
+//! ```math
+//! \Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x),
+//!    \qquad C = \alpha M + \beta K(x^n) + \gamma D(x^n),
+//! ```
 //! with D the damping of [`super::damping`]; quasistatics minimizes E alone.
 
 use std::sync::atomic::AtomicU64;

@@ -2,8 +2,10 @@
 //!
 //! With lumped masses M, stiffness K and damping C (lagging by half a step), the scheme is stable while 4M − 2hC − h²K
 //! is positive definite \[Belytschko14\]. With bounds λ_K of M⁻¹K and λ_C of M⁻¹C this means
-//! $$h \le \frac{-\lambda_C + \sqrt{\lambda_C^2 + 4\lambda_K}}{\lambda_K}, \qquad
-//!   h \le \frac{2}{\omega_{max}} \text{ without damping (TER-38)}.$$
+//! ```math
+//! h \le \frac{-\lambda_C + \sqrt{\lambda_C^2 + 4\lambda_K}}{\lambda_K}, \qquad
+//!    h \le \frac{2}{\omega_{max}} \text{ without damping (TER-38)}.
+//! ```
 //!
 //! # Bounds from cells
 //! Let every cell e own a share M_e of the masses of its nodes, Σ M_e = M. Then xᵀKx = Σ xᵀK_e x ≤ max λ(M_e⁻¹K_e) ·
@@ -37,9 +39,9 @@ type CellMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
 pub(crate) struct StableStep {
     /// Sum over the cells of the mean diagonal at each point \[N/m\].
     diagonal: Vec<f64>,
-    /// Stiffness of forces at each point [N/m].
+    /// Stiffness of forces at each point \[N/m\].
     springs: Vec<f64>,
-    /// Viscosity of forces at each point [N s/m].
+    /// Viscosity of forces at each point \[N s/m\].
     dampers: Vec<f64>,
 }
 

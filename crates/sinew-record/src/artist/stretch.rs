@@ -1,7 +1,7 @@
 //! Stretch of the triangles of skin.
 //!
-//! A triangle with edges $(e_1, e_2)$ at rest and $(d_1, d_2)$ now is mapped by $F = D E^{-1}$ in its plane. Its
-//! stretch is the larger singular value of $F$, the square root of the larger eigenvalue of $C = F^T F$.
+//! A triangle with edges $`(e_1, e_2)`$ at rest and $`(d_1, d_2)`$ now is mapped by $`F = D E^{-1}`$ in its plane. Its
+//! stretch is the larger singular value of $`F`$, the square root of the larger eigenvalue of $`C = F^T F`$.
 
 use sinew_math::Vec3;
 

@@ -88,7 +88,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Rest area of each node of some triangles with their shares [m²].
+/// Rest area of each node of some triangles with their shares \[m²\].
 fn nodal_areas(triangles: &[([u32; 3], f64)], rest: &[Vec3]) -> Vec<(u32, f64)> {
     let mut areas: BTreeMap<u32, f64> = BTreeMap::new();
     for (triangle, share) in triangles {

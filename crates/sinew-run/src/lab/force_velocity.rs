@@ -1,8 +1,8 @@
 //! Force over speed, as measured by Wilkie (CHE-67). An active muscle whose fibers are a little longer than optimal is
 //! released onto a load. The speed of its fibers is measured where they pass their optimal length.
 //!
-//! The fibers carry the part of the load P that the relaxed muscle does not carry: $(P - P_p) / (P_0 - P_p)$ should
-//! equal $f_v(v)$, with the isometric force $P_0$ and the passive force $P_p$ at that length.
+//! The fibers carry the part of the load P that the relaxed muscle does not carry: $`(P - P_p) / (P_0 - P_p)`$ should
+//! equal $`f_v(v)`$, with the isometric force $`P_0`$ and the passive force $`P_p`$ at that length.
 
 use sinew_fem::State;
 use sinew_muscle::{Curve, Drive};

@@ -259,7 +259,7 @@ table! {
         /// The painted values that map to the first and the second value of the parameters below; values beyond are
         /// clamped.
         range: [f64; 2] = fixed(number()), default([0, 1]);
-        /// Young's modulus at both ends of the range [Pa].
+        /// Young's modulus at both ends of the range \[Pa\].
         young: Option<[f64; 2]> = fixed(codec(&YOUNG)), optional, example(["10 kPa", "100 kPa"]);
         /// Poisson's ratio at both ends of the range.
         poisson: Option<[f64; 2]> = fixed(codec(&POISSON)), optional, example([0.3, 0.45]);

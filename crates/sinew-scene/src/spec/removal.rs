@@ -11,7 +11,7 @@ table! {
     pub struct Removal as "remove" {
         /// The cells: those whose center lies in a region of space, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("lower-half");
-        /// When they go [s]: the first frame at or after this time is the first without them.
+        /// When they go \[s\]: the first frame at or after this time is the first without them.
         at: f64 = quantity(Dimension::TIME).at_least(0.0), required, example("0.5 s");
     }
 }

@@ -4,7 +4,9 @@
 //! it. If flesh moves by many times that distance, each step would get only to the next few pairs. So each vertex and
 //! triangle that would meet get a spring in the linear system, as if they were already in contact: along the normal n
 //! at the time of collision, towards the distance g* that a barrier would leave,
-//! $$\tfrac k2 (n \cdot \textstyle\sum w_i (y_i + \delta_i) - g^*)^2.$$
+//! ```math
+//! \tfrac k2 (n \cdot \textstyle\sum w_i (y_i + \delta_i) - g^*)^2.
+//! ```
 //! The springs only change the direction of the step. Collision detection and energy decide what is accepted, as
 //! always.
 

@@ -169,7 +169,9 @@ fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f6
 
 /// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, with its full stiffness from the depth
 /// w on:
-/// $$E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}$$
+/// ```math
+/// E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}
+/// ```
 /// Light touch is soft, so that points that come and go do not disturb the iteration.
 fn spring(gap: f64, w: f64) -> [f64; 3] {
     let d = -gap;

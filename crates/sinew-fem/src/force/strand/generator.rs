@@ -57,9 +57,9 @@ pub struct StrandParams {
     pub name: String,
     /// Places of each column from end to end; consecutive ones are joined by a generator.
     pub columns: Vec<Vec<FleshPlace>>,
-    /// Greatest isometric force F₀ₐ of the whole muscle [N].
+    /// Greatest isometric force F₀ₐ of the whole muscle \[N\].
     pub force: f64,
-    /// Passive force F₀ₚ of the whole muscle where its curve is 1 [N].
+    /// Passive force F₀ₚ of the whole muscle where its curve is 1 \[N\].
     pub passive_force: f64,
     /// How these are shared by the generators.
     pub scaling: StrandScaling,
@@ -67,7 +67,7 @@ pub struct StrandParams {
     pub factors: Vec<f64>,
     /// Force over length, and over velocity where there is a curve for it.
     pub curves: FiberCurves,
-    /// Greatest shortening speed [rest lengths per second].
+    /// Greatest shortening speed \[rest lengths per second\].
     pub max_velocity: f64,
 }
 
@@ -203,7 +203,7 @@ pub struct Strand {
     pub activation: ChannelId,
     /// Force–length curve, and force–velocity curve where there is one.
     pub curves: FiberCurves,
-    /// Maximum shortening speed v_m [rest lengths per second].
+    /// Maximum shortening speed v_m \[rest lengths per second\].
     pub max_velocity: f64,
     /// F₀ₐ of a generator \[N\].
     pub active_force: f64,
@@ -408,7 +408,7 @@ impl Force for Strand {
         Some(self)
     }
 
-    /// Activation, stretch of the generators, and their mean tension [N].
+    /// Activation, stretch of the generators, and their mean tension \[N\].
     fn probe_names(&self, channels: &ChannelTable) -> Vec<String> {
         let mut names = vec![channels.names()[self.activation.0 as usize].clone()];
         names.extend(["stretch", "stretch.min", "stretch.max", "force"].map(|what| format!("{}.{what}", self.name)));

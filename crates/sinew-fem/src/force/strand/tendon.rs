@@ -1,7 +1,9 @@
 //! Tendons: strings from points of flesh to the world, a rigid body or other flesh.
 //!
-//! $$ F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad
-//!   E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T $$
+//! ```math
+//! F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad
+//!    E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T
+//! ```
 //!
 //! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many tendons that start
 //! slack (CHE-39).
@@ -25,22 +27,22 @@ use crate::material::Tangent;
 pub enum Slack {
     /// This part of the distance that each spans at rest.
     Factor(f64),
-    /// This length [m].
+    /// This length \[m\].
     Length(f64),
 }
 
-/// A group of tendons; anchors in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
+/// A group of tendons; anchors in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` \[m\].
 #[derive(Clone, Debug)]
 pub struct TendonParams {
     /// The body it belongs to.
     pub body: usize,
     /// Name, unique among the tendons of the body.
     pub name: String,
-    /// Where each tendon begins, and where its anchor is at rest, in the world [m].
+    /// Where each tendon begins, and where its anchor is at rest, in the world \[m\].
     pub ends: Vec<(FleshPlace, Vec3)>,
     /// What the anchors belong to.
     pub target: AttachTarget,
-    /// Force F₀ₜ of all of them together where the curve is 1 [N].
+    /// Force F₀ₜ of all of them together where the curve is 1 \[N\].
     pub force: f64,
     /// Force over strain.
     pub curve: Curve,
@@ -255,7 +257,7 @@ impl Force for TendonStrand {
         }
     }
 
-    /// Force on the flesh, its magnitude first [N], and the mean strain.
+    /// Force on the flesh, its magnitude first \[N\], and the mean strain.
     fn probe_names(&self, _channels: &ChannelTable) -> Vec<String> {
         ["force", "force.x", "force.y", "force.z", "strain"].map(|what| format!("{}.{what}", self.name)).to_vec()
     }

@@ -3,8 +3,10 @@
 //! The matrix of such a part is singular: translations and rotations of the whole part need no force. A resultant force
 //! or couple (weight, for instance) has no equilibrium; the part would fly. The residual that deforms the part is what
 //! remains after subtracting the inertia forces of that flight, and steps leave its momentum unchanged,
-//! $$g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad
-//!   \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,$$
+//! ```math
+//! g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad
+//!    \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,
+//! ```
 //! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the center of mass x̄. So
 //! weight alone changes no shape, and the part stays where it is.
 

@@ -4,8 +4,10 @@
 //! length stretches it far more than it rotates it. The line search then accepts a thousandth, and the part creeps to
 //! its hanging position. Instead we split the step δ into its best-fit rotation and the rest, and move nodes along
 //! arcs,
-//! $$x_i(s) = c + e^{[s\omega]_\times}\big(d_i + s\,(\delta_i - \omega \times d_i)\big), \qquad d_i = x_i - c, \qquad
-//!   \sum_i m_i\,d_i \times (\delta_i - \omega \times d_i) = 0,$$
+//! ```math
+//! x_i(s) = c + e^{[s\omega]_\times}\big(d_i + s\,(\delta_i - \omega \times d_i)\big), \qquad d_i = x_i - c, \qquad
+//!    \sum_i m_i\,d_i \times (\delta_i - \omega \times d_i) = 0,
+//! ```
 //! which start along δ.
 
 use sinew_math::{Mat3, Quaternion, Vec3};

@@ -1,6 +1,8 @@
 //! Linear systems of models with bodies on lattices, whose stiffness is never assembled.
 //!
-//! $$A = B + \sum_l K_l,$$
+//! ```math
+//! A = B + \sum_l K_l,
+//! ```
 //! where the sparse matrix B holds everything else (inertia, springs, contact, the cells of other bodies) and
 //! [`sinew_lattice`] applies the K of each lattice as a product. The solver is conjugate gradients in f32. The
 //! preconditioner is a V-cycle on each lattice, with nodal terms from B (MCA-46), and the coarse grid

@@ -2,7 +2,9 @@
 //!
 //! Among contacts, most iterations have something to do only at a dozen nodes: a pair that has come too near, a fold
 //! that snaps. So these nodes and their neighborhood P move alone, by the solution of their part of Newton's equation,
-//! $$H_{PP} \, \delta_P = -g_P, \qquad \delta = 0 \text{ elsewhere},$$
+//! ```math
+//! H_{PP} \, \delta_P = -g_P, \qquad \delta = 0 \text{ elsewhere},
+//! ```
 //! which takes a hundredth of the time. Energy and collision detection limit this step like any other.
 
 use sinew_lattice::{Patch, PatchCell};

@@ -1,7 +1,9 @@
 //! V-cycle: smoothing and coarse grid one after the other, instead of both added up.
 //!
 //! From z = 0, smooth, correct the rest on the grid, and smooth again,
-//! $$z \leftarrow S r, \qquad z \leftarrow z + P (P^T A P)^{-1} P^T (r - A z), \qquad z \leftarrow z + S (r - A z),$$
+//! ```math
+//! z \leftarrow S r, \qquad z \leftarrow z + P (P^T A P)^{-1} P^T (r - A z), \qquad z \leftarrow z + S (r - A z),
+//! ```
 //! with a Chebyshev polynomial of D⁻¹A as smoother S \[Adams03\]. It needs only products, so it runs on all threads
 //! with the same bits. The cycle is symmetric, because the same polynomial smooths before and after. It costs more
 //! products per iteration than the sum, and pays off where Jacobi's method and the grid would counteract each other: in

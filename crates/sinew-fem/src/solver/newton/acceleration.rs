@@ -3,9 +3,11 @@
 //! A sliding fold takes dozens of similar Newton steps, because the definite tangent is too stiff along the path. From
 //! the last iterates qᵢ and their steps dᵢ, find the combination with the smallest combined step, and take that step
 //! from the combined iterate:
-//! $$d = d_0 - \sum_i \gamma_i (\Delta q_i + \Delta d_i), \qquad
-//!   \gamma = \arg\min \Big| d_0 - \sum_i \gamma_i \Delta d_i \Big|, \qquad
-//!   \Delta d_i = d_i - d_{i+1}.$$
+//! ```math
+//! d = d_0 - \sum_i \gamma_i (\Delta q_i + \Delta d_i), \qquad
+//!    \gamma = \arg\min \Big| d_0 - \sum_i \gamma_i \Delta d_i \Big|, \qquad
+//!    \Delta d_i = d_i - d_{i+1}.
+//! ```
 //! Energy and collision detection limit this step like any other.
 
 use sinew_math::Vec3;

@@ -2,12 +2,14 @@
 //!
 //! From a scrambled state Newton's method finds some equilibrium, but a slender limb may come out with a full twist in
 //! it, which is an equilibrium too. The scrambled positions do not show which equilibrium is right; the pins and the
-//! rest shape do. So this guess uses only those [Zayer05]:
+//! rest shape do. So this guess uses only those \[Zayer05\]:
 //!
 //! 1. Each pin has a rotation from rest (best fit of its nodes). A harmonic field carries the rotation vectors w from
 //!    the pins through the body, ∫ μ |∇w|² → min.
 //! 2. Positions follow from the deformation gradients of these rotations \[Yu04\],
-//!    $$\int \mu\, |F - \exp(w)|^2\, dX \to \min, \qquad x = \text{target on the pins}.$$
+//!    ```math
+//!    \int \mu\, |F - \exp(w)|^2\, dX \to \min, \qquad x = \text{target on the pins}.
+//!    ```
 //!
 //! Both are linear and elliptic: one system with the stiffness of a Laplacian and two right-hand sides. The solver uses
 //! the guess only if the merit function is lower there than at the current state.

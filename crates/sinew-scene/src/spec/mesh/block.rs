@@ -23,9 +23,9 @@ words! {
 table! {
     /// A block with its lowest corner at the origin.
     pub struct BoxMesh as "box mesh" {
-        /// Edge lengths along x, y and z [m].
+        /// Edge lengths along x, y and z \[m\].
         size: [f64; 3] = vector(length().positive()), required, example(["40 cm", "10 cm", "10 cm"]);
-        /// Edge length of a cell [m], rounded so that the cells fill the block. Either this or `cells`.
+        /// Edge length of a cell \[m\], rounded so that the cells fill the block. Either this or `cells`.
         cell: Option<f64> = length().positive(), optional, example("2 cm");
         /// Number of cells along x, y and z. Either this or `cell`.
         cells: Option<[usize; 3]> = fixed(whole(1, MAX_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
@@ -52,7 +52,7 @@ impl BoxMesh {
         }
     }
 
-    /// Edge lengths of the cells [m].
+    /// Edge lengths of the cells \[m\].
     pub fn cell_edges(&self) -> [f64; 3] {
         let cells = self.cell_counts();
         std::array::from_fn(|axis| self.size[axis] / cells[axis] as f64)

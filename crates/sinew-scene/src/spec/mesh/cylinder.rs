@@ -8,11 +8,11 @@ use crate::decode::codec::{length, whole};
 table! {
     /// A cylinder from the origin along x, made of tetrahedra.
     pub struct CylinderMesh as "cylinder mesh" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("5 cm");
-        /// Length along x [m].
+        /// Length along x \[m\].
         length: f64 = length().positive(), required, example("30 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("2 cm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.

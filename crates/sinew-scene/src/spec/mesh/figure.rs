@@ -9,7 +9,7 @@ table! {
     /// A standing figure with spread arms, made of tetrahedra. Trunk and head get more cells as `cells` grows; limbs
     /// stay four cells thick. Its ends are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
     pub struct FigureMesh as "figure mesh" {
-        /// Height along z [m].
+        /// Height along z \[m\].
         height: f64 = length().positive(), required, example("1.8 m");
         /// Number of cells over the height.
         cells: usize = whole(24, 1000), required, example(48);

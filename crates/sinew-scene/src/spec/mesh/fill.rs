@@ -23,7 +23,7 @@ table! {
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
         /// Kinds of cells to leave out; a surface consists of triangles, quads and polygons.
         skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);
-        /// Edge length of a lattice cell [m], after `scale`.
+        /// Edge length of a lattice cell \[m\], after `scale`.
         cell: f64 = length().positive(), required, example("1 cm");
         /// The kind of cells. On a lattice, parts of the body that share a cube but no flesh, such as two fingers, each
         /// get a copy of it.

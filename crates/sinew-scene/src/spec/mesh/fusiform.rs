@@ -9,13 +9,13 @@ use crate::value::{Dimension, format_quantity};
 table! {
     /// A spindle like the belly of a muscle, from the origin along x, made of tetrahedra.
     pub struct FusiformMesh as "fusiform mesh" {
-        /// Length along x [m].
+        /// Length along x \[m\].
         length: f64 = length().positive(), required, example("20 cm");
-        /// Radius in the middle [m].
+        /// Radius in the middle \[m\].
         radius: f64 = length().positive(), required, example("3 cm");
-        /// Radius at both ends [m], at least a tenth of `radius`.
+        /// Radius at both ends \[m\], at least a tenth of `radius`.
         end_radius: f64 = length().positive(), required, example("8 mm");
-        /// Edge length of a cell in the middle [m].
+        /// Edge length of a cell in the middle \[m\].
         cell: f64 = length().positive(), required, example("8 mm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.

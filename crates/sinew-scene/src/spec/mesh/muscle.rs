@@ -38,19 +38,19 @@ table! {
     pub struct MuscleMesh as "muscle mesh" {
         /// How the fibers are arranged.
         shape: MuscleShape = word(), required, example("fusiform");
-        /// Length from origin to insertion, including both tendons [m].
+        /// Length from origin to insertion, including both tendons \[m\].
         length: Option<f64> = length().positive(), optional, example("28 cm");
-        /// Largest width of the belly, along y [m].
+        /// Largest width of the belly, along y \[m\].
         width: Option<f64> = length().positive(), optional, example("45 mm");
-        /// Largest thickness of the belly, along z [m].
+        /// Largest thickness of the belly, along z \[m\].
         thickness: Option<f64> = length().positive(), optional, example("45 mm");
-        /// Lengths of the tendons at origin and insertion [m].
+        /// Lengths of the tendons at origin and insertion \[m\].
         tendon: Option<[f64; 2]> = fixed(length().positive()), optional, example(["4 cm", "6 cm"]);
-        /// Width of the tendons [m]; aponeuroses are a quarter as thick.
+        /// Width of the tendons \[m\]; aponeuroses are a quarter as thick.
         tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
-        /// Angle between the fibers and the line of action, for pennate shapes [rad].
+        /// Angle between the fibers and the line of action, for pennate shapes \[rad\].
         pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), optional, example("20 deg");
-        /// Size of the cells in the belly [m].
+        /// Size of the cells in the belly \[m\].
         cell: f64 = length().positive(), required, example("4 mm");
         /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in place of each hexahedron.
         element: Element = word(), default("hex8"), example("tet4");

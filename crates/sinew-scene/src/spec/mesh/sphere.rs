@@ -8,9 +8,9 @@ use crate::decode::codec::{length, whole};
 table! {
     /// A ball around the origin, made of tetrahedra.
     pub struct SphereMesh as "sphere mesh" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("10 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("2 cm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.

@@ -9,11 +9,11 @@ use crate::value::{Dimension, format_quantity};
 table! {
     /// A torus around the z axis, centered at the origin, made of tetrahedra.
     pub struct TorusMesh as "torus mesh" {
-        /// Radius of the center line of the tube [m].
+        /// Radius of the center line of the tube \[m\].
         radius: f64 = length().positive(), required, example("10 cm");
-        /// Radius of the tube [m].
+        /// Radius of the tube \[m\].
         tube: f64 = length().positive(), required, example("3 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("1 cm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.

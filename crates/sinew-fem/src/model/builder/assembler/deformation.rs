@@ -121,7 +121,7 @@ impl Assembler {
     }
 }
 
-/// Masses of the nodes of a body, each cell giving all its nodes the same: exact for tetrahedra and boxes [kg].
+/// Masses of the nodes of a body, each cell giving all its nodes the same: exact for tetrahedra and boxes \[kg\].
 fn shared_masses(body: &BodyParams) -> Vec<f64> {
     let mesh: &CellMesh = &body.mesh;
     let mut masses = vec![0.0; mesh.node_count()];
