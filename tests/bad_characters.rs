@@ -171,7 +171,7 @@ fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
                  { joint = \"elbow\", ends = [[0, 3, 0], [\"10 cm\", 3, 0]], radius = \"8 mm\" }]\n";
     std::fs::write(folder.join("bones.toml"), bones).expect("bones");
     let said = checked(&folder, &arm(), &[&BRIEF[..], &["--bones", "bones.toml"]].concat());
-    assert_says(&said, &["1 of 4 joints hold flesh, by 2 bones", "outside of their flesh and hold none: elbow"]);
+    assert_says(&said, &["1 of 4 joints hold flesh, by 2 bones", "outside their flesh and hold none: elbow"]);
 }
 
 /// Coincident vertices, and vertices on the opposite edge: barriers between surfaces need a distance.

@@ -268,7 +268,7 @@ fn schemes_refuse_what_they_cannot_compute() {
         ("explicit_adaptive", with("type = \"explicit\"\nsubsteps = \"adaptive\"", ""), &["substeps", "leave"]),
         ("explicit_live", with("type = \"explicit\"\nlive = {}", ""), &["live", "iterations"]),
         ("newmark_unstable", with("type = \"newmark\"\nnewmark = { beta = 0.1 }", ""), &["not stable", "2 beta"]),
-        ("newmark_elsewhere", with("type = \"bdf2\"\nnewmark = {}", ""), &["newmark", "belong"]),
+        ("newmark_elsewhere", with("type = \"bdf2\"\nnewmark = {}", ""), &["newmark", "need"]),
         ("accuracy_elsewhere", with("accuracy = 0.01", ""), &["accuracy", "adaptive"]),
         ("safety_elsewhere", with("safety = 0.5", ""), &["safety", "explicit"]),
         ("substeps_word", with("substeps = \"many\"", ""), &["substeps", "adaptive", "many"]),

@@ -212,7 +212,7 @@ fn one_damaged_manifest_does_not_hide_other_runs() {
     put(&folder, "out/bad/manifest.json", "{");
     let said = answer(&folder, &["status"], 2);
     assert!(
-        said.contains("out/good: done, 6 of 6 frames") && said.contains("out/bad/manifest.json is no manifest"),
+        said.contains("out/good: done, 6 of 6 frames") && said.contains("out/bad/manifest.json is not a manifest"),
         "{said}"
     );
 }

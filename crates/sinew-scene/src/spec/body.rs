@@ -109,13 +109,13 @@ table! {
 }
 
 table! {
-    /// Fascia: a thin sheet on the surface that resists being stretched, along each principal direction by itself, and nothing else.
+    /// Fascia: a thin sheet on the surface that resists stretch along each principal direction, and nothing else.
     pub struct Sheath as "sheath" {
         /// Name of its probes `BODY.sheath.NAME.tension` \[N/m\] and `.stretch.max`.
         name: String = name("letters, digits, `_` and `-`"), default("sheath"), example("epimysium");
-        /// The faces: those of the boundary whose nodes all lie in it.
+        /// The boundary faces whose nodes all lie in this region.
         region: String = text("name of a region"), default("surface"), example("belly");
-        /// Shear modulus \[Pa\]; about that of tendon when left out.
+        /// Shear modulus \[Pa\]; the default is about that of tendon.
         shear: f64 = quantity(Dimension::PRESSURE).positive(), default("280 kPa"), example("1 MPa");
         /// Thickness \[m\].
         thickness: f64 = length().positive(), default("1 mm"), example("0.5 mm");

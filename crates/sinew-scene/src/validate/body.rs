@@ -44,9 +44,9 @@ impl Checker<'_> {
         for (i, sheath) in body.sheath.iter().enumerate() {
             self.check_region(body, &sheath.region, &format!("{path}.sheath[{i}].region"));
             if body.sheath[..i].iter().any(|other| other.name == sheath.name) {
-                let message = format!("body `{}` has another sheath of the name `{}`", body.name, sheath.name);
+                let message = format!("body `{}` has another sheath named `{}`", body.name, sheath.name);
                 let problem = self.at(&format!("{path}.sheath[{i}]"), message);
-                self.report(problem.hint("give each sheath a `name` of its own"));
+                self.report(problem.hint("give each sheath its own `name`"));
             }
         }
         let loads = (body.pressure.iter().enumerate().map(|(i, load)| ("pressure", i, &load.region)))

@@ -4,16 +4,8 @@ use super::Checker;
 use crate::{spec::body::Body, suggest};
 
 impl Checker<'_> {
-    /// Fascia, and the bodies under this one.
+    /// The bodies under this one.
     pub(super) fn check_layers(&mut self, body: &Body, path: &str) {
-        for (i, sheath) in body.sheath.iter().enumerate() {
-            self.check_region(body, &sheath.region, &format!("{path}.sheath[{i}].region"));
-            if body.sheath[..i].iter().any(|other| other.name == sheath.name) {
-                let message = format!("body `{}` has another sheath named `{}`", body.name, sheath.name);
-                let problem = self.at(&format!("{path}.sheath[{i}]"), message);
-                self.report(problem.hint("give each sheath its own `name`"));
-            }
-        }
         let scene = self.scene;
         let own = scene.body.iter().position(|other| std::ptr::eq(other, body));
         for (i, layer) in body.over.iter().enumerate() {
