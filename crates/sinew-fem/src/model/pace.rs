@@ -5,7 +5,6 @@ use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::Vec3;
 
 use super::Model;
-use crate::collider::collider_poses;
 use crate::contact::{ContactMode, Moving, Party};
 use crate::control::Control;
 use crate::force::ContactForce;
@@ -29,18 +28,15 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
     if !model.has_penalties() {
         return 1;
     }
-    let bodies: Vec<Summary> = model
-        .bodies
-        .iter()
-        .map(|body| {
-            let velocities = &state.velocities[body.points.clone()];
-            Summary {
-                bounds: Aabb::from_points(&state.positions[body.points.clone()]),
-                mean: velocities.iter().copied().sum::<Vec3>() / velocities.len().max(1) as f64,
-                cell: body.cell_size(),
-            }
-        })
-        .collect();
+    let summary = |body: usize| {
+        let body = &model.bodies[body];
+        let velocities = &state.velocities[body.points.clone()];
+        Summary {
+            bounds: Aabb::from_points(&state.positions[body.points.clone()]),
+            mean: velocities.iter().copied().sum::<Vec3>() / velocities.len().max(1) as f64,
+            cell: body.cell_size(),
+        }
+    };
     let fastest = |body: usize, mean: Vec3| {
         let speeds = state.velocities[model.bodies[body].points.clone()].iter().map(|v| (*v - mean).norm());
         speeds.fold(0.0, f64::max)
@@ -50,19 +46,19 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         let (Party::Body(a), Party::Body(b)) = (model.contact.groups[g].party, model.contact.groups[h].party) else {
             continue;
         };
-        let mean = (bodies[a].mean + bodies[b].mean) * 0.5;
+        let [one, other] = [summary(a), summary(b)];
+        let mean = (one.mean + other.mean) * 0.5;
         // Both sides move; the sum of their speeds counts, also for a body with itself.
         let way = (fastest(a, mean) + fastest(b, mean)) * dt;
-        let longest = LONGEST_WAY * bodies[a].cell.min(bodies[b].cell);
-        if way > longest * parts && bodies[a].bounds.grown(way).overlaps(&bodies[b].bounds) {
+        let longest = LONGEST_WAY * one.cell.min(other.cell);
+        if way > longest * parts && one.bounds.grown(way).overlaps(&other.bounds) {
             parts = parts.max(most_approach(model, state, [g, h], dt) / longest);
         }
     }
-    let mut poses = Vec::new();
-    collider_poses(&model.colliders, control, &mut poses);
     for contact in model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)) {
-        let (now, then) = (&state.history.collider_poses[contact.collider], &poses[contact.collider]);
-        let body = &bodies[contact.body];
+        let now = &state.history.collider_poses[contact.collider];
+        let then = &model.colliders[contact.collider].pose(control);
+        let body = summary(contact.body);
         let (center, reach) = (body.bounds.center(), 0.5 * body.bounds.diagonal());
         let way = (fastest(contact.body, Vec3::zero())) * dt + moved(now, then, center, reach);
         if contact.shape.shape.distance(now.to_local(center)) <= reach + way {
