@@ -357,7 +357,7 @@ fn check_parameters(make: impl Fn(MaterialSpec) -> Model, law: Law, tolerance: f
                 let value = plain.value(key).unwrap();
                 (plain.with(key, value * (1.0 + s)), value)
             }
-            Parameter::Density => panic!("density is no parameter of a law"),
+            Parameter::Density => panic!("density is not a parameter of a law"),
         }
     };
     let run = disturbed(make(MaterialSpec::with_young(law, 1e4, 0.3)), 5e-4);

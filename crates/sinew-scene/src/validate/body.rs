@@ -108,7 +108,7 @@ impl Checker<'_> {
             let material = entry.material.as_ref().unwrap_or(&body.material);
             let law = material.law();
             for key in entry.parameters.0.keys().filter(|key| law.key_index(key).is_none()) {
-                let message = format!("`{key}` is no parameter of the law `{}`", material.word());
+                let message = format!("`{key}` is not a parameter of the law `{}`", material.word());
                 let problem = self.at(&format!("{at}.{key}"), message);
                 self.report(problem);
             }
