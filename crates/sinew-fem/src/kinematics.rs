@@ -1,9 +1,10 @@
 //! Maps between unknowns and points: x(q), its Jacobian J, and the geometric term of rigid blocks.
 //!
-//! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, stored in triples. Free nodes are
-//! unknowns of their own. Nodes bound to flesh and nodes of [affine bodies](affine) are sparse weights of other unknowns. Nodes of bodies in a few
-//! reduced coordinates move by x = X + Σ φₖ qₖ, with any number of coordinates: three of them share a triple, and what the last triple has too many stays
-//! fixed. Nodes bound to a rigid body follow its six unknowns: the translation c of its center and a rotation increment θ,
+//! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, stored in triples. Free
+//! nodes are unknowns of their own. Nodes bound to flesh and nodes of affine bodies are weighted sums of other unknowns.
+//! Nodes of bodies in reduced coordinates move by x = X + Σ φₖ qₖ, with any number of coordinates: three of them share a
+//! triple, and the rest of the last triple stays fixed. Nodes bound to a rigid body follow its six unknowns: the
+//! translation c of its center and a rotation increment θ,
 //!
 //! ```math
 //! x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
@@ -117,7 +118,8 @@ impl Kinematics {
         (self.rigid.len() - 1) as u32
     }
 
-    /// Adds `count` numbers as unknowns, three in each; what the last has too many stays fixed. Returns the first of these unknowns.
+    /// Adds `count` numbers as unknowns, three in each; the rest of the last one stays fixed. Returns the first of these
+    /// unknowns.
     pub fn add_coordinates(&mut self, count: usize) -> u32 {
         let first = self.unknown_count as u32;
         for start in (0..count).step_by(3) {
@@ -376,7 +378,8 @@ impl Kinematics {
         }
     }
 
-    /// Calls `visit(unknown, ∂x/∂q_unknown)` for each unknown that moves the point. The kind of Jacobian is that of the unknown: the same for all its points.
+    /// Calls `visit(unknown, ∂x/∂q_unknown)` for each unknown that moves the point. The kind of Jacobian depends on the
+    /// unknown alone: it is the same for all its points.
     #[inline]
     pub fn for_each_jacobian(&self, q: &Unknowns, point: usize, mut visit: impl FnMut(u32, Jacobian)) {
         match self.points[point] {
