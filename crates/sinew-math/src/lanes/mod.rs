@@ -79,7 +79,13 @@ pub trait Isa: Copy + Send + Sync + 'static + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    use super::LaneKernel;
+
+    pub trait Sealed {
+        /// Runs a kernel at this level as a function of `Home`. A method, not a `match` on the level: that would
+        /// compile the kernel for every level within every level.
+        fn call<Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output;
+    }
 }
 
 /// Work that is compiled once per instruction-set level.
@@ -195,12 +201,12 @@ pub fn active_isa() -> IsaLevel {
 /// Runs the kernel at the active level.
 #[inline]
 pub fn dispatch<K: LaneKernel>(kernel: K) -> K::Output {
-    run_at::<K, K>(active_isa(), kernel)
+    run_at(active_isa(), kernel)
 }
 
 /// Runs the kernel at the given level; `None` if the processor lacks it. For tests and benchmarks.
 pub fn dispatch_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> Option<K::Output> {
-    level.is_available().then(|| run_at::<K, K>(level, kernel))
+    level.is_available().then(|| run_at(level, kernel))
 }
 
 /// Runs the kernel with plain numbers: [`Isa::F64Register`] is f64. For single elements.
@@ -212,8 +218,7 @@ pub fn without_lanes<K: LaneKernel>(kernel: K) -> K::Output {
 /// hundred operations, and take and return no lanes but behind references. It is compiled with what belongs to the type `Home`.
 #[inline(always)]
 pub fn call<I: Isa, Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output {
-    // Whoever has an `Isa` got it from a level that is available.
-    run_at::<Home, K>(I::LEVEL, kernel)
+    I::call::<Home, K>(kernel)
 }
 
 /// Work of [`Scalar::apart`](crate::Scalar::apart) as a kernel.
@@ -231,16 +236,16 @@ impl<W: Work> LaneKernel for Apart<W> {
 
 /// The caller has checked that `level` is available.
 #[inline(always)]
-fn run_at<Home: ?Sized, K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
+fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
     debug_assert!(level.is_available(), "level {level} must be checked before use");
     match level {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: all callers pass only levels whose `is_available` was true, so the processor has AVX2 and FMA.
-        IsaLevel::Avx2 => unsafe { <Home as Levels>::avx2(kernel) },
+        IsaLevel::Avx2 => unsafe { <K as Levels>::avx2(kernel) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above, for the AVX-512 subsets named at the function.
-        IsaLevel::Avx512 => unsafe { <Home as Levels>::avx512(kernel) },
-        _ => <Home as Levels>::portable(kernel),
+        IsaLevel::Avx512 => unsafe { <K as Levels>::avx512(kernel) },
+        _ => <K as Levels>::portable(kernel),
     }
 }
 
@@ -312,7 +317,12 @@ pub fn prefetch<T>(values: &[T], index: usize) {
 #[derive(Clone, Copy)]
 struct PortableIsa;
 
-impl sealed::Sealed for PortableIsa {}
+impl sealed::Sealed for PortableIsa {
+    #[inline(always)]
+    fn call<Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output {
+        <Home as Levels>::portable(kernel)
+    }
+}
 
 impl Isa for PortableIsa {
     type F32 = Portable<f32, F32_LANES>;

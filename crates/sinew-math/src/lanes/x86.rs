@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Ne
 
 use super::pair::Pair;
 use super::register::register_lanes;
-use super::{Apart, Isa, IsaLevel, call, sealed};
+use super::{Apart, Isa, IsaLevel, LaneKernel, Levels, call, sealed};
 use crate::elementary::{self, FloatBits};
 use crate::scalar::{LaneScalar, Scalar, Work};
 
@@ -17,8 +17,21 @@ pub(super) struct Avx2;
 #[derive(Clone, Copy)]
 pub(super) struct Avx512;
 
-impl sealed::Sealed for Avx2 {}
-impl sealed::Sealed for Avx512 {}
+impl sealed::Sealed for Avx2 {
+    #[inline(always)]
+    fn call<Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output {
+        // SAFETY: `dispatch` hands this type to kernels only on processors that have AVX2 and FMA.
+        unsafe { <Home as Levels>::avx2(kernel) }
+    }
+}
+
+impl sealed::Sealed for Avx512 {
+    #[inline(always)]
+    fn call<Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output {
+        // SAFETY: `dispatch` hands this type to kernels only on processors that have these subsets of AVX-512.
+        unsafe { <Home as Levels>::avx512(kernel) }
+    }
+}
 
 impl Isa for Avx2 {
     type F32 = Pair<F32x8>;
