@@ -272,6 +272,43 @@ fn a_force_touches_the_files_that_the_architecture_lists() {
     assert_eq!(found.collect::<BTreeSet<_>>(), listed);
 }
 
+/// Rows of "Where do I add …" in `ARCHITECTURE.md` that count files, with an existing example and the names by which code
+/// knows it.
+const COUNTED: &[(&str, &[&str])] =
+    &[("a material", &["StVenantKirchhoff", "stvk"]), ("a source of meshes", &["TorusMesh"])];
+
+/// Whether a file is part of the library or the program: not a test, not a benchmark.
+fn is_product(path: &str) -> bool {
+    let is_inside = path.starts_with("src/") || path.starts_with("python/s") || path.contains("/src/");
+    let is_test =
+        ["/tests/", "/tests.rs", "/battery.rs", "cli/bench/", "examples/"].iter().any(|part| path.contains(part));
+    is_inside && !is_test && !path.starts_with("xtask/")
+}
+
+/// Whether the code of a file, without comments and its own tests, has one of the names as a word.
+fn names_one(text: &str, names: &[&str]) -> bool {
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    code.lines().any(|line| words(line.split("//").next().unwrap_or(line)).any(|word| names.contains(&word)))
+}
+
+/// An existing law and an existing mesh source stand in as many files as `ARCHITECTURE.md` says, and in those it lists.
+#[test]
+fn laws_and_mesh_sources_stand_in_as_many_files_as_the_architecture_says() {
+    let page = read("ARCHITECTURE.md");
+    let sources = sources();
+    for (row, names) in COUNTED {
+        let line = page.lines().find(|line| line.starts_with(&format!("| {row} |")));
+        let line = line.unwrap_or_else(|| panic!("ARCHITECTURE.md has no row \"{row}\""));
+        let printed = line.split('|').nth_back(1).and_then(|cell| cell.trim().parse::<usize>().ok());
+        let found: Vec<&str> = sources
+            .iter()
+            .filter(|(path, text)| is_product(path) && names_one(text, names))
+            .map(|(path, _)| path.as_str())
+            .collect();
+        assert_eq!(Some(found.len()), printed, "{row}: {names:?} stand in {found:?}");
+    }
+}
+
 #[test]
 fn every_line_of_the_changelog_is_short_and_names_its_surface() {
     let text = read("CHANGELOG.md");
