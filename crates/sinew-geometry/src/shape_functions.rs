@@ -2,11 +2,12 @@
 //! of the map they make:
 //!
 //! ```math
-//! x(\xi) = \sum_a N_a(\xi)\, x_a, \qquad \frac{\partial x}{\partial \xi} = \sum_a x_a \otimes \frac{\partial N_a}{\partial \xi}
+//! x(\xi) = \sum_a N_a(\xi)\, x_a, \qquad
+//!    \frac{\partial x}{\partial \xi} = \sum_a x_a \otimes \frac{\partial N_a}{\partial \xi}
 //! ```
 //!
-//! Reference cells are the unit corner of tetrahedra, with barycentric coordinates L = (1 − ξ − η − ζ, ξ, η, ζ), and the
-//! cube \[−1, 1\]³ of hexahedra. Nodes are in the order of [`CellKind`].
+//! Reference cells are the unit corner of tetrahedra, with barycentric coordinates L = (1 − ξ − η − ζ, ξ, η, ζ), and
+//! the cube \[−1, 1\]³ of hexahedra. Nodes are in the order of [`CellKind`].
 
 use sinew_math::Vec3;
 

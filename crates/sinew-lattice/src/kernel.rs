@@ -4,7 +4,8 @@
 //! the deformation gradient (MCA-08, MCA-10). So a cell applies a transform, a product per mode, and the inverse
 //! transform:
 //! ```math
-//! P_j = \mu' m_j + \lambda' t\, r_j + (L' b) \times r_j, \qquad t = \sum_j r_j \cdot m_j, \quad b = \sum_j r_j \times m_j
+//! P_j = \mu' m_j + \lambda' t\, r_j + (L' b) \times r_j, \qquad t = \sum_j r_j \cdot m_j, \quad
+//!    b = \sum_j r_j \times m_j
 //! ```
 //! for the linear modes mⱼ (sums of the corners with the sign of axis j) and the columns rⱼ of the rotation, and a
 //! multiple of μ' for every other mode. Scale factors are folded in: μ' = μh/8, λ' = λh/16, L' = R L Rᵀ h/16. If the

@@ -148,8 +148,8 @@ pub trait Scalar:
         Self::splat(0.0)
     }
 
-    /// Runs `work` on these numbers as a function of its own, compiled for the instruction set that they belong to. What many kernels use, and is some
-    /// hundred operations long, is then compiled once for all of them.
+    /// Runs `work` on these numbers as a function of its own, compiled for the instruction set that they belong to.
+    /// What many kernels use, and is some hundred operations long, is then compiled once for all of them.
     fn apart<W: Work>(work: W) -> W::Output;
 
     /// The constant 1.

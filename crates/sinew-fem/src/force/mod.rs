@@ -200,7 +200,8 @@ pub trait ActiveForce {
 pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
-    /// Potential energy \[J\], or `None` for a force that has none (a follower pressure on an open surface, for example).
+    /// Potential energy \[J\], or `None` for a force that has none (a follower pressure on an open surface, for
+    /// example).
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64>;
     /// gradient += ∂E/∂x, the negative force \[N\].
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]);

@@ -8,8 +8,8 @@ use crate::force::{Force, Linearized};
 use crate::material::Tangent;
 
 impl Linearization<'_> {
-    /// The force, besides elasticity and contact between bodies, whose tangent differs most from its own change when the unknowns move along `d`, and the
-    /// difference over the unknowns, by central differences of step `h`.
+    /// The force, besides elasticity and contact between bodies, whose tangent differs most from its own change when
+    /// the unknowns move along `d`, and the difference over the unknowns, by central differences of step `h`.
     pub(super) fn worst_force(&self, d: &[Vec3], h: f64) -> Result<Option<(String, f64)>, LinearizationError> {
         let place = self.place;
         let (model, q) = (place.model, &place.state.unknowns);

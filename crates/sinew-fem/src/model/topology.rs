@@ -60,8 +60,8 @@ impl State {
     /// This state of the model `old` as one of the model `new`, whose nodes and cells are numbered by `map`.
     ///
     /// Positions, velocities, reactions and rates move along with their points, and contacts that still exist keep what
-    /// they remember. What schemes over two steps remember was made by forces that are gone, and the spectra of lattices
-    /// are those of other matrices: both are found anew.
+    /// they remember. What schemes over two steps remember was made by forces that are gone, and the spectra of
+    /// lattices are those of other matrices: both are found anew.
     pub fn carried(&self, map: &TopologyMap, old: &Model, new: &Model) -> State {
         let points = map.points(old, new);
         let from = inverse(&points, new.kinematics.point_count());

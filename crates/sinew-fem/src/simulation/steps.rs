@@ -275,8 +275,8 @@ impl Simulation {
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
-    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can repair
-    /// gets all the iterations it needs.
+    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can
+    /// repair gets all the iterations it needs.
     fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
         if self.interrupt.is_wanted() {
             return Err(StepError::Interrupted { time: self.state.time + dt });

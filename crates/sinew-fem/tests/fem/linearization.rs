@@ -126,7 +126,8 @@ fn products_are_derivatives_of_the_forces() {
     }
 }
 
-/// Differences of steps of 1e-6 of a cell leave 1e-8, whatever the strain, with active fibers and with cells that resist inversion.
+/// Differences of steps of 1e-6 of a cell leave 1e-8, whatever the strain, with active fibers and with cells that
+/// resist inversion.
 #[test]
 fn products_with_lattices_are_derivatives_of_the_forces() {
     for size in [0.0, 3e-4, 2e-3] {

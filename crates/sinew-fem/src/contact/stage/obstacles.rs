@@ -61,7 +61,8 @@ impl ContactStage {
         }
     }
 
-    /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.
+    /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their
+    /// tangent times that motion.
     pub fn add_obstacle_pull(&self, contact: &ContactModel, share: f64, gradient: &mut [Vec3]) {
         for active in self.active() {
             let mut motion = Vec3::zero();

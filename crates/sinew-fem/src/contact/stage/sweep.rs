@@ -8,7 +8,8 @@ use super::super::surface::ContactModel;
 use super::{BLOCK, ContactStage, KEEP};
 
 impl ContactStage {
-    /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`, and the share of it that is free.
+    /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`,
+    /// and the share of it that is free.
     pub fn sweep(&mut self, contact: &ContactModel, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
         self.is_stale = false;
         if self.tree.is_none() {

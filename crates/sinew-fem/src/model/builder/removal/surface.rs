@@ -29,7 +29,8 @@ impl Rows {
 }
 
 impl Loss<'_> {
-    /// Vertices in lost cells go with their triangles. The faces of cells that the removal lays bare are shown in their place.
+    /// Vertices in lost cells go with their triangles. The faces of cells that the removal lays bare are shown in their
+    /// place.
     pub(super) fn cut_surface(
         &self,
         (triangles, embedding): &(Vec<[u32; 3]>, Embedding),
