@@ -27,6 +27,12 @@ pub(crate) fn contact_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<
     by_faces(mesh, triangles, |parts| parts.map(|triangle| (triangle, 1.0)).to_vec())
 }
 
+/// Corners in ascending order: the key of a triangle, whichever way around.
+pub(crate) fn sorted_corners(mut triangle: [u32; 3]) -> [u32; 3] {
+    triangle.sort_unstable();
+    triangle
+}
+
 /// The triangles over the six nodes of a quadratic face that load its nodes with ∫ Nᵢ n dA. `parts` are the four
 /// triangles into which `CellMesh::boundary_triangles` splits it.
 ///

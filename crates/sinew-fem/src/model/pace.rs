@@ -52,7 +52,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         let way = (fastest(a, mean) + fastest(b, mean)) * dt;
         let longest = LONGEST_WAY * one.cell.min(other.cell);
         if way > longest * parts && one.bounds.grown(way).overlaps(&other.bounds) {
-            parts = parts.max(most_approach(model, state, [g, h], dt) / longest);
+            parts = parts.max(max_approach(model, state, [g, h], dt) / longest);
         }
     }
     for contact in model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)) {
@@ -69,7 +69,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
 }
 
 /// Bound on how far any vertex of two groups gets behind the other group in a time `dt`.
-fn most_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f64 {
+fn max_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f64 {
     let contact = &model.contact;
     let at = |vertex: u32| {
         let carriers = contact.carriers(vertex as usize);
