@@ -1,9 +1,9 @@
 //! How much memory is free, and whether something fits: what does not is refused in words instead of ending the
 //! program.
 //!
-//! Linux tells it in files: what the machine has left, what the limits of the group of processes leave (containers),
-//! and how far the address space may grow (`ulimit -v`). The smallest counts. Other systems tell nothing here, and
-//! nothing is refused.
+//! On Linux, files say what the machine has left, what the limits of the group of processes leave (containers), and how
+//! far the address space may grow (`ulimit -v`). The smallest counts. On other systems nothing is known, and nothing is
+//! refused.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub fn require(needed: u64) -> Result<(), MemoryShort> {
     }
 }
 
-/// Memory that is free \[bytes\], where the system tells it.
+/// Memory that is free \[bytes\], where the system reports it.
 pub fn free() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let machine = read("/proc/meminfo").and_then(|text| kilobytes(&text, "MemAvailable:"));

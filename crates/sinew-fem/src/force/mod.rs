@@ -196,7 +196,7 @@ pub trait ActiveForce {
 }
 
 /// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are
-/// right for one that neither moves by channels nor tells anything.
+/// right for one that neither moves by channels nor has probes.
 pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
@@ -254,7 +254,7 @@ pub trait Force: Any + Send + Sync {
     fn active(&self) -> Option<&dyn ActiveForce> {
         None
     }
-    /// Names of the numbers that it tells in every frame.
+    /// Names of its probes: the values that it reports in every frame.
     fn probe_names(&self, _channels: &ChannelTable) -> Vec<String> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Which force does not tell its exact derivative: a tangent that is wrong makes every gradient wrong.
+//! Which force does not give its exact derivative: a tangent that is wrong makes every gradient wrong.
 
 use sinew_math::Vec3;
 use sinew_math::krylov::norm;

@@ -457,7 +457,7 @@ impl Force for Liar {
     }
 }
 
-/// A force that lies about its derivative is named; one that tells the truth is not.
+/// A force with a wrong derivative is named; one with the right derivative is not.
 #[test]
 fn a_force_that_lies_about_its_derivative_is_named() {
     let gradients = |claimed: f64| {
