@@ -4,8 +4,8 @@
 //! scene.toml ─parse→ Scene ─validate→ Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
 //! ```
 //!
-//! This crate is the facade: it re-exports the other crates and holds the command line. The front page of each crate names
-//! the types to start with:
+//! This crate is the facade: it re-exports the other crates and holds the command line. The front page of each crate
+//! names the types to start with:
 //!
 //! | module | crate | content |
 //! |---|---|---|
@@ -25,7 +25,8 @@
 //! | [`scene::raster`] | [`sinew_raster`] | pictures |
 //!
 //! Start with a [`Scene`](sinew_scene::Scene), [`compile`](sinew_run::compile::compile) it into a
-//! [`Simulation`](sinew_fem::Simulation), and step it. `examples/` has programs for the common tasks, which run in the tests.
+//! [`Simulation`](sinew_fem::Simulation), and step it. `examples/` has programs for the common tasks, which run in the
+//! tests.
 //!
 //! ```
 //! use sinew::prelude::*;

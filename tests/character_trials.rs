@@ -25,8 +25,8 @@ fn distances_to_bones(skin: &[Vec3], bones: &[[Vec3; 2]]) -> Vec<f64> {
 /// is not.
 const BULGE: f64 = 2.0;
 
-/// Runs a trial from a time of its animation on \[s\]. In no frame a step fails, skin is inside of skin, or farther from
-/// bones than a bulge.
+/// Runs a trial from a time of its animation on \[s\]. In no frame a step fails, skin is inside of skin, or farther
+/// from bones than a bulge.
 fn stands(name: &str, character: Character, rig: &Rig, stage: &Stage<'_>, start: f64) {
     let folder = fresh_folder(&format!("character_trial_{name}"));
     let begin = format!("start = \"{start} s\"");

@@ -130,7 +130,8 @@ fn mistakes_are_told_all_at_once() {
     complaint(&folder, &moves, &["equilibrium", "moves in time", "quasistatic"]);
 }
 
-/// A muscle on a lattice, a box of tetrahedra, both held at one end, and an affine muscle that hangs on the box by springs.
+/// A muscle on a lattice, a box of tetrahedra, both held at one end, and an affine muscle that hangs on the box by
+/// springs.
 const THREE_KINDS: &str = r#"
 title = "Three kinds of flesh, one after the other"
 duration = "1 s"
@@ -164,8 +165,8 @@ muscle = [{ name = "all", fibers = { along = [1, 0, 0] }, stress = "30 kPa", act
 attach = [{ region = "x-min", to = "box", stiffness = "200 N/m" }]
 "#;
 
-/// A lattice, tetrahedra and an affine body in one system: forward is adjoint, and both are differences of whole runs. Parameters and activations of lattices are kept in f32, so
-/// the steps are long and the differences of fourth order.
+/// A lattice, tetrahedra and an affine body in one system: forward is adjoint, and both are differences of whole runs.
+/// Parameters and activations of lattices are kept in f32, so the steps are long and the differences of fourth order.
 #[test]
 fn gradients_of_lattices_tetrahedra_and_affine_bodies_at_once_are_those_of_whole_runs() {
     let folder = fresh_folder("gradient_kinds");

@@ -182,8 +182,8 @@ fn every_citation_is_in_the_references() {
     assert!(wrong.is_empty(), "citations that references.bib does not have:\n{}", wrong.join("\n"));
 }
 
-/// Markdown changes backslashes and underscores in a bare `$…$`. Formulas are code: blocks of `math`, or a code span between
-/// dollar signs.
+/// Markdown changes backslashes and underscores in a bare `$…$`. Formulas are code: blocks of `math`, or a code span
+/// between dollar signs.
 #[test]
 fn formulas_in_doc_comments_are_code() {
     let is_doc = |line: &str| line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");

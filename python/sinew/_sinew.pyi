@@ -525,8 +525,8 @@ class Run:
     @property
     def expectations(self, /) -> Any:
         """
-        The expectations of the scene and their outcomes: a dict each, with name, expected, got, time and passed (None if
-        a shortened run did not reach it).
+        The expectations of the scene and their outcomes: a dict each, with name, expected, got, time and passed (None
+        if a shortened run did not reach it).
         """
     @property
     def frames(self, /) -> int:
@@ -682,8 +682,8 @@ class Simulation:
 
     Arrays such as `positions` are views of the simulation's memory: they cost nothing, are read-only, and show the new
     frame after each step. Copy them (`.copy()`) to keep a frame. They stay valid as long as you hold them, even after
-    the simulation is gone. While another thread computes a step, they show intermediate values. Where a scene takes cells
-    away (`remove`), ask for them again: older views stay at the frame before.
+    the simulation is gone. While another thread computes a step, they show intermediate values. Where a scene takes
+    cells away (`remove`), ask for them again: older views stay at the frame before.
 
     Other Python threads can run while a step is computed. A simulation steps in one thread at a time; a second thread
     gets an error.

@@ -207,8 +207,8 @@ impl Run {
         Ok(dict)
     }
 
-    /// The expectations of the scene and their outcomes: a dict each, with name, expected, got, time and passed (None if
-    /// a shortened run did not reach it).
+    /// The expectations of the scene and their outcomes: a dict each, with name, expected, got, time and passed (None
+    /// if a shortened run did not reach it).
     #[getter]
     fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.outcome.to_json()["expectations"])

@@ -33,8 +33,8 @@ use crate::waiting::{self, Objection};
 ///
 /// Arrays such as `positions` are views of the simulation's memory: they cost nothing, are read-only, and show the new
 /// frame after each step. Copy them (`.copy()`) to keep a frame. They stay valid as long as you hold them, even after
-/// the simulation is gone. While another thread computes a step, they show intermediate values. Where a scene takes cells
-/// away (`remove`), ask for them again: older views stay at the frame before.
+/// the simulation is gone. While another thread computes a step, they show intermediate values. Where a scene takes
+/// cells away (`remove`), ask for them again: older views stay at the frame before.
 ///
 /// Other Python threads can run while a step is computed. A simulation steps in one thread at a time; a second thread
 /// gets an error.
@@ -503,7 +503,8 @@ impl Body {
     #[getter]
     fn rest_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = self.simulation.get().lock(py)?;
-        // SAFETY: a model never changes, those that removals replace are kept, and the array keeps the simulation alive.
+        // SAFETY: a model never changes, those that removals replace are kept, and the array keeps the simulation
+        // alive.
         Ok(unsafe { view_vectors(inner.simulation.model().bodies[self.index].mesh.positions(), self.owner(py)) })
     }
 

@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: what can be handed to others, in `target/dist`: a stripped program, the wheel, and their checksums.
+//! `cargo xtask dist`: what can be handed to others, in `target/dist`: a stripped program, the wheel, and their
+//! checksums.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -81,7 +82,8 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, String> {
     Ok(names.into_iter().chain([CHECKSUMS]).map(|name| folder.join(name)).collect())
 }
 
-/// The target to build for: musl on Linux where it is installed, because its programs need no libraries of the machine they run on.
+/// The target to build for: musl on Linux where it is installed, because its programs need no libraries of the machine
+/// they run on.
 fn triple() -> Result<String, String> {
     let rustc = |arguments: &[&str]| {
         let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());

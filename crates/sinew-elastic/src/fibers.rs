@@ -3,7 +3,8 @@
 //! For a given activation and step, the tension of fibers along a is a function of their stretch alone:
 //!
 //! ```math
-//! T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
+//! T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad
+//!    l = \bar\lambda / \lambda_o, \qquad
 //!    v = \frac{l - l^n}{\Delta t\, v_m}
 //! ```
 //!
@@ -143,7 +144,8 @@ impl<S: Scalar> Tension<S> {
 }
 
 impl FiberGroup {
-    /// At length l (in optimal lengths) and this activation; `from` is the length at the start of the step and one over the length of the step \[1/s\].
+    /// At length l (in optimal lengths) and this activation; `from` is the length at the start of the step and one over
+    /// the length of the step \[1/s\].
     #[inline(always)]
     fn tension<S: LaneScalar<Element = f64>>(&self, l: S, activation: f64, from: Option<(S, f64)>) -> Tension<S> {
         let passive = self.curves.passive.in_lanes(CurveKind::Passive, l);
@@ -437,8 +439,9 @@ impl FiberSummary {
 }
 
 impl ElasticBlock {
-    /// Work that active fibers do between two places of all points \[J\]: −∫ T dλ̄ over the rest volume, by the mean of the active tensions at both ends, each with
-    /// the activation it has there and the speed of the step. `rate` is one over its length \[1/s\].
+    /// Work that active fibers do between two places of all points \[J\]: −∫ T dλ̄ over the rest volume, by the mean of
+    /// the active tensions at both ends, each with the activation it has there and the speed of the step. `rate` is one
+    /// over its length \[1/s\].
     pub fn active_work(&self, from: &[Vec3], to: &[Vec3], before: &[f64], after: &[f64], rate: f64) -> f64 {
         let Some(fibers) = &self.fibers else { return 0.0 };
         let at = |list: &[f64], group: usize| list.get(group).copied().unwrap_or(0.0);

@@ -12,8 +12,8 @@
 //! With [`VolumeForm::Mean`] the volume term of the law takes the mean volume ratio of the cell; see
 //! `material/volume.rs`.
 //!
-//! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with
-//! weight zero. Results are scattered through plans whose order does not depend on the number of threads.
+//! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell
+//! with weight zero. Results are scattered through plans whose order does not depend on the number of threads.
 
 #![allow(non_snake_case)]
 
@@ -283,7 +283,8 @@ impl ElasticBlock {
         self.law.is_isotropic()
     }
 
-    /// Strain energy with that of active fibers \[J\]; +∞ when a law with a barrier meets a cell of non-positive volume.
+    /// Strain energy with that of active fibers \[J\]; +∞ when a law with a barrier meets a cell of non-positive
+    /// volume.
     pub fn energy(&self, x: &[Vec3], actuation: &Actuation<'_>) -> f64 {
         // A separate kernel would be a third faster, but a quarter more code for every law, kind of cell and
         // instruction set.
@@ -298,7 +299,8 @@ impl ElasticBlock {
         reduce_blocks(self.pack_count(), SUMMARY_PACKS, packs, BlockSummary::join).unwrap_or_default()
     }
 
-    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E \[J\]. `pack_energies` is scratch with one entry per pack.
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E \[J\]. `pack_energies` is scratch with one entry
+    /// per pack.
     pub fn add_gradient(
         &self,
         x: &[Vec3],
@@ -366,7 +368,8 @@ impl ElasticBlock {
         (0..self.cell_count()).map(|cell| self.parameters_of(cell)).map(|p| p.lambda / p.mu).fold(0.0, f64::max)
     }
 
-    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ| \[N\].
+    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ|
+    /// \[N\].
     pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
         for cell in 0..self.cell_count() {
             let point = self.parameters_of(cell);

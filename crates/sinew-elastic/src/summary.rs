@@ -25,7 +25,8 @@ pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
 pub struct BlockSummary {
     /// Strain energy, that of stretched fibers included \[J\].
     pub energy: f64,
-    /// The same with what active fibers could still do \[J\], up to a constant of the step: the energy whose derivative the forces are.
+    /// The same with what active fibers could still do \[J\], up to a constant of the step: the energy whose derivative
+    /// the forces are.
     pub potential: f64,
     /// Rest volume Σ w \[m³\].
     pub rest_volume: f64,

@@ -125,11 +125,20 @@ impl Control {
         &self.values
     }
 
-    /// Sets every channel to the value at `fraction` between two lists of values.
+    /// Takes the values of other commands of the same model.
     ///
     /// # Panics
-    /// When the lists do not have one value per channel.
-    pub fn blend(&mut self, from: &[f64], to: &[f64], fraction: f64) {
+    /// When those have another number of channels.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.values.copy_from_slice(&other.values);
+    }
+
+    /// Sets every channel to the value at `fraction` between two commands of the same model.
+    ///
+    /// # Panics
+    /// When those have another number of channels.
+    pub fn blend(&mut self, from: &Self, to: &Self, fraction: f64) {
+        let (from, to) = (&from.values, &to.values);
         assert_eq!((from.len(), to.len()), (self.values.len(), self.values.len()), "one value per channel");
         for (value, (&from, &to)) in self.values.iter_mut().zip(from.iter().zip(to)) {
             // Exact at the end.

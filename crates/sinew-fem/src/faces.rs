@@ -8,8 +8,8 @@
 //! f_i = -p \int N_i\, n\, dA = -\tfrac{p}{6} \left( a_i + \textstyle\sum_j a_j / 2 \right)
 //! ```
 //!
-//! exactly, where aᵢ is the vector area of the triangle at corner i. Over ξ in \[−1, 1\]² the vector area is n dA = Σ Nᵢ
-//! aᵢ/2 d²ξ, bilinear on every such face, planar or not.
+//! exactly, where aᵢ is the vector area of the triangle at corner i. Over ξ in \[−1, 1\]² the vector area is n dA = Σ
+//! Nᵢ aᵢ/2 d²ξ, bilinear on every such face, planar or not.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +21,16 @@ pub fn balanced_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32;
     by_faces(mesh, triangles, |parts| quadratic_face(parts).to_vec())
 }
 
-/// Like [`balanced_triangles`], for areas that must be positive at every vertex: quadratic faces as the four triangles one sees, which
-/// give a twelfth of the area to each corner and a quarter to each middle.
+/// Like [`balanced_triangles`], for areas that must be positive at every vertex: quadratic faces as the four triangles
+/// one sees, which give a twelfth of the area to each corner and a quarter to each middle.
 pub(crate) fn contact_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
     by_faces(mesh, triangles, |parts| parts.map(|triangle| (triangle, 1.0)).to_vec())
+}
+
+/// Corners in ascending order: the key of a triangle, whichever way around.
+pub(crate) fn sorted_corners(mut triangle: [u32; 3]) -> [u32; 3] {
+    triangle.sort_unstable();
+    triangle
 }
 
 /// The triangles over the six nodes of a quadratic face that load its nodes with ∫ Nᵢ n dA. `parts` are the four

@@ -1,10 +1,10 @@
 //! Maps between unknowns and points: x(q), its Jacobian J, and the geometric term of rigid blocks.
 //!
-//! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, stored in triples. Free
-//! nodes are unknowns of their own. Nodes bound to flesh and nodes of affine bodies are weighted sums of other unknowns.
-//! Nodes of bodies in reduced coordinates move by x = X + Σ φₖ qₖ, with any number of coordinates: three of them share a
-//! triple, and the rest of the last triple stays fixed. Nodes bound to a rigid body follow its six unknowns: the
-//! translation c of its center and a rotation increment θ,
+//! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, stored in triples.
+//! Free nodes are unknowns of their own. Nodes bound to flesh and nodes of affine bodies are weighted sums of other
+//! unknowns. Nodes of bodies in reduced coordinates move by x = X + Σ φₖ qₖ, with any number of coordinates: three of
+//! them share a triple, and the rest of the last triple stays fixed. Nodes bound to a rigid body follow its six
+//! unknowns: the translation c of its center and a rotation increment θ,
 //!
 //! ```math
 //! x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
@@ -118,8 +118,8 @@ impl Kinematics {
         (self.rigid.len() - 1) as u32
     }
 
-    /// Adds `count` numbers as unknowns, three in each; the rest of the last one stays fixed. Returns the first of these
-    /// unknowns.
+    /// Adds `count` numbers as unknowns, three in each; the rest of the last one stays fixed. Returns the first of
+    /// these unknowns.
     pub fn add_coordinates(&mut self, count: usize) -> u32 {
         let first = self.unknown_count as u32;
         for start in (0..count).step_by(3) {
@@ -152,7 +152,8 @@ impl Kinematics {
         self.push(PointMap::Weighted { start, end: self.weights.len() as u32 })
     }
 
-    /// Adds a point that stays at fixed weights between other points; `None` when one of these does not follow its unknowns by weights.
+    /// Adds a point that stays at fixed weights between other points; `None` when one of these does not follow its
+    /// unknowns by weights.
     pub fn add_point_between(&mut self, entries: &[(u32, f64)]) -> Option<u32> {
         let mut sum: Vec<(u32, f64)> = Vec::new();
         for &(point, weight) in entries {
@@ -167,7 +168,8 @@ impl Kinematics {
         Some(self.add_weighted_point(&sum))
     }
 
-    /// Adds a point at X + Σ φₖ qₖ, with X = `rest` and φₖ = `modes[k]`, the coordinates beginning at the unknown `first`.
+    /// Adds a point at X + Σ φₖ qₖ, with X = `rest` and φₖ = `modes[k]`, the coordinates beginning at the unknown
+    /// `first`.
     pub fn add_reduced_point(&mut self, rest: Vec3, first: u32, modes: &[Vec3]) -> u32 {
         let start = self.basis.len() as u32;
         for (k, triple) in modes.chunks(3).enumerate() {
@@ -247,8 +249,8 @@ impl Kinematics {
         self.own_unknown(point).map_or([false; 3], |unknown| self.fixed(unknown as usize))
     }
 
-    /// out += what each point has, shared among its unknowns by their weights. Points on rigid blocks and in reduced coordinates have no such weights and are
-    /// left out.
+    /// out += what each point has, shared among its unknowns by their weights. Points on rigid blocks and in reduced
+    /// coordinates have no such weights and are left out.
     pub fn add_lumped(&self, values: &[f64], out: &mut [f64]) {
         for (&map, &value) in self.points.iter().zip(values) {
             match map {
@@ -402,7 +404,8 @@ impl Kinematics {
         }
     }
 
-    /// Calls `visit(row, column, Jₐᵀ K J_b)` for each pair of unknowns behind the points `a` and `b`, which `k` couples.
+    /// Calls `visit(row, column, Jₐᵀ K J_b)` for each pair of unknowns behind the points `a` and `b`, which `k`
+    /// couples.
     #[inline]
     pub fn for_each_block(&self, q: &Unknowns, a: usize, b: usize, k: &Mat3, mut visit: impl FnMut(u32, u32, Mat3)) {
         if let (PointMap::Free(row), PointMap::Free(column)) = (self.points[a], self.points[b]) {

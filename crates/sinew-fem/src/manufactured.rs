@@ -101,8 +101,8 @@ impl MaterialVisitor for BodyForce<'_> {
     }
 }
 
-/// Errors against the manufactured solution: `BODY.error.l2` \[m^2.5\], `BODY.error.h1` (gradient part), each an integral
-/// norm.
+/// Errors against the manufactured solution: `BODY.error.l2` \[m^2.5\], `BODY.error.h1` (gradient part), each an
+/// integral norm.
 pub struct ErrorProbe {
     /// Index of the body.
     pub body: usize,

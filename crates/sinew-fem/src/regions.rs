@@ -1,7 +1,8 @@
 //! Deformation of flesh by region: change of volume, and inverted cells.
 //!
-//! The volume of a cell is $`\int \det F`$; for a hexahedron it is exactly the mean of $`J = \det F`$ over its 2 × 2 × 2
-//! Gauss points. This check is independent of the solver: a cell with a valid center may be folded at a corner.
+//! The volume of a cell is $`\int \det F`$; for a hexahedron it is exactly the mean of $`J = \det F`$ over its
+//! 2 × 2 × 2 Gauss points. This check is independent of the solver: a cell with a valid center may be folded at a
+//! corner.
 
 #![allow(non_snake_case)]
 

@@ -67,7 +67,9 @@ pub struct Simulation {
     observed: OnceCell<Box<Observed>>,
     spare: Cell<Option<Box<Observed>>>,
     /// Commands at both ends of a step that is cut into increments.
-    increments: (Vec<f64>, Vec<f64>),
+    increments: (Control, Control),
+    /// Ways of the unknowns in such a step.
+    ways: Vec<Vec3>,
     /// Commands of the drivers within such a step.
     driver_values: Vec<f64>,
     params: FrameParams,
@@ -129,11 +131,12 @@ impl Simulation {
         let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
         state.history.work.start = report.energies.total();
-        let channels = vec![0.0; control.values().len()];
         let mut simulation = Self {
             model,
             backup: state.clone(),
             state,
+            increments: (control.clone(), control.clone()),
+            ways: Vec::new(),
             control,
             solver,
             drivers,
@@ -141,7 +144,6 @@ impl Simulation {
             probe_names,
             observed: OnceCell::new(),
             spare: Cell::new(None),
-            increments: (channels.clone(), channels),
             driver_values: Vec::new(),
             params,
             frame_index: 0,

@@ -114,8 +114,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Energy that is neither stored nor lost to damping when the current energy is `total` \[J\]: numerical dissipation
-    /// of the time integration, friction, and the work of loads without a potential.
+    /// Energy that is neither stored nor lost to damping when the current energy is `total` \[J\]: numerical
+    /// dissipation of the time integration, friction, and the work of loads without a potential.
     pub fn lost(&self, total: f64) -> f64 {
         self.start + self.pins + self.muscles - self.damping - total
     }

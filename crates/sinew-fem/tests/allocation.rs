@@ -151,6 +151,7 @@ fn steps_after_the_first_do_not_allocate() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(check_lattice_frames);
         pool.install(check_affine_frames);
+        pool.install(check_quasistatic_frames);
         let newmark = Regime::Newmark(NewmarkParams::default());
         for (linear, regime, substeps) in [
             (LinearSolver::Cg, Regime::ImplicitEuler, Substeps::Fixed(1)),
@@ -248,6 +249,38 @@ fn check_affine_frames() {
     run(150);
     let count = allocations(|| run(3));
     assert_eq!(count, 0, "with an affine body");
+}
+
+/// A block in equilibrium between its pins and a ball that presses on it.
+fn check_quasistatic_frames() {
+    let mesh = box_tets(Vec3::splat(0.1), [3, 3, 3], TetPattern::Kuhn).unwrap();
+    let nodes = (0..mesh.node_count() as u32).filter(|&n| mesh.positions()[n as usize].y == 0.0).collect();
+    let mut builder = ModelBuilder::new();
+    builder.gravity(Vec3::new(0.0, -9.81, 0.0));
+    let block = builder.add_body(body("block", mesh, Law::StableNeoHookean));
+    let (name, axes) = ("bottom".into(), [true; 3]);
+    builder.pin(PinParams { body: block, name, nodes, axes, pivot: Vec3::zero(), offsets: Vec::new() });
+    builder.add_collider(ColliderParams {
+        name: "ball".into(),
+        shape: Sphere::new(0.05).unwrap().into(),
+        pose: Pose::from_translation(Vec3::new(0.05, 0.148, 0.05)),
+        pivot: Vec3::zero(),
+        stiffness: None,
+        friction: 0.0,
+        restitution: 0.0,
+        side: Default::default(),
+    });
+    let model = builder.build().unwrap();
+    let solver = NewtonSolver::new(SolverParams { regime: Regime::Quasistatic, ..SolverParams::default() });
+    let mut simulation = Simulation::new(model, Box::new(solver), FrameParams::default(), Vec::new(), Vec::new());
+    let mut run = || {
+        for _ in 0..3 {
+            simulation.step_frame().unwrap();
+        }
+    };
+    run();
+    let count = allocations(run);
+    assert_eq!(count, 0, "in quasistatics");
 }
 
 /// The only test of this program calls this: two tests in parallel would count each other.

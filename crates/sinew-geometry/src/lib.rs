@@ -9,6 +9,7 @@
 //!   separate
 //! - [`proximity`]: closest points, safe motion and contact candidates of moving triangles
 //! - [`shape`]: planes, spheres, capsules and cuboids by signed distance
+//! - [`shape_functions`]: interpolation in cells, from coordinates in their reference cell
 //! - [`region`]: selects nodes of a mesh by name or shape
 //!
 //! Start with [`CellMesh`], [`TriMesh`] and [`Embedding`].
@@ -40,6 +41,7 @@ pub mod procedural;
 pub mod proximity;
 pub mod region;
 pub mod shape;
+pub mod shape_functions;
 
 pub use embedding::{Embedding, EmbeddingError};
 pub use fill::{FillError, FillOptions, Filled, fill_surface};

@@ -1,7 +1,9 @@
-//! How much memory is free, and whether something fits: what does not is refused in words instead of ending the program.
+//! How much memory is free, and whether something fits: what does not is refused in words instead of ending the
+//! program.
 //!
-//! Linux tells it in files: what the machine has left, what the limits of the group of processes leave (containers), and how far
-//! the address space may grow (`ulimit -v`). The smallest counts. Other systems tell nothing here, and nothing is refused.
+//! On Linux, files say what the machine has left, what the limits of the group of processes leave (containers), and how
+//! far the address space may grow (`ulimit -v`). The smallest counts. On other systems nothing is known, and nothing is
+//! refused.
 
 use std::path::Path;
 
@@ -36,7 +38,7 @@ pub fn require(needed: u64) -> Result<(), MemoryShort> {
     }
 }
 
-/// Memory that is free \[bytes\], where the system tells it.
+/// Memory that is free \[bytes\], where the system reports it.
 pub fn free() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let machine = read("/proc/meminfo").and_then(|text| kilobytes(&text, "MemAvailable:"));
@@ -52,7 +54,8 @@ fn kilobytes(text: &str, word: &str) -> Option<u64> {
     Some(1024 * rest.split_whitespace().next()?.parse::<u64>().ok()?)
 }
 
-/// What the limit of the address space leaves, from `/proc/self/limits` and `/proc/self/status`; `None` without a limit.
+/// What the limit of the address space leaves, from `/proc/self/limits` and `/proc/self/status`; `None` without a
+/// limit.
 fn left_of_address_space(limits: &str, status: &str) -> Option<u64> {
     let rest = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let limit = rest.split_whitespace().next()?.parse::<u64>().ok()?;
@@ -71,7 +74,8 @@ fn left_of_group() -> Option<u64> {
     root.join(own).ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left).min()
 }
 
-/// What a limit leaves, from `memory.max`, `memory.current` and `memory.stat`. Pages of files count as free: they are given back.
+/// What a limit leaves, from `memory.max`, `memory.current` and `memory.stat`. Pages of files count as free: they are
+/// given back.
 fn left_of_limit(max: &str, current: &str, stat: &str) -> Option<u64> {
     let limit = max.trim().parse::<u64>().ok()?;
     let used = current.trim().parse::<u64>().ok()?;

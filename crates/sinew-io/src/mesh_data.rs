@@ -107,8 +107,8 @@ impl CellShape {
 
 /// Triangles of a face, which is cut in halves until triangles are left; a triangle and the two of a quad as in a fan.
 ///
-/// Of n corners each is in about log n triangles. In a fan the first corner is in all of them, so that each triangle lies beside
-/// every other one, and whatever looks at neighbors takes the square of n.
+/// Of n corners each is in about log n triangles. In a fan the first corner is in all of them, so that each triangle
+/// lies beside every other one, and whatever looks at neighbors takes the square of n.
 pub fn triangles_of(corners: &[u32]) -> impl Iterator<Item = [u32; 3]> + Clone + '_ {
     let last = corners.len().saturating_sub(1);
     // Each corner but the first and the last is the middle of one part.
@@ -275,8 +275,8 @@ mod tests {
         assert_eq!(parts(5), [[10, 11, 12], [10, 12, 14], [12, 13, 14]]);
     }
 
-    /// All triangles have the sense of the face, and together its area: those of a regular polygon add up to n/2 · sin 2π/n. None of the thousand corners is in more than
-    /// twenty triangles, two for each halving.
+    /// All triangles have the sense of the face, and together its area: those of a regular polygon add up to n/2 · sin
+    /// 2π/n. None of the thousand corners is in more than twenty triangles, two for each halving.
     #[test]
     fn halves_cover_the_face_once() {
         let n = 1000;

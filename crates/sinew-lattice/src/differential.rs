@@ -1,12 +1,14 @@
 //! The exact change of the forces in f64, δf = (∂²E/∂u²) δu, without a stored tangent.
 //!
 //! Cycles need a definite tangent of few numbers, so theirs is rounded to f32 and approximates the volume term
-//! ([`crate::volume`]). Derivatives of an equilibrium need the tangent of the energy itself. With F = U Σ Vᵀ, R = U Vᵀ and c = cof F,
+//! ([`crate::volume`]). Derivatives of an equilibrium need the tangent of the energy itself. With F = U Σ Vᵀ, R = U Vᵀ
+//! and c = cof F,
 //! ```math
 //! \delta P = 2\mu\,(\delta F - \delta R) + \lambda \left[ (c : \delta F)\,c + (J - 1)\,\delta c \right], \qquad
 //!    \delta R = U W V^T, \quad W_{ij} = \frac{(U^T \delta F V)_{ij} - (U^T \delta F V)_{ji}}{\sigma_i + \sigma_j},
 //! ```
-//! for the determinant volume law; fibers add what [`crate::fibers`] says, and the inversion barrier is differentiated by complex step.
+//! for the determinant volume law; fibers add what [`crate::fibers`] says, and the inversion barrier is differentiated
+//! by complex step.
 
 use sinew_math::complex_step::ComplexStep;
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
@@ -27,8 +29,8 @@ const MIN_SUM: f64 = 1e-9;
 /// Bend of cells without any, over their edge: a square root has no slope at zero.
 const NO_BEND: f64 = 1e-30;
 
-/// out = the change of ∂E/∂u along `du`, in slots. One cell at a time: lanes of all instruction sets are not worth their machine code here, beside the solves
-/// that each product belongs to.
+/// out = the change of ∂E/∂u along `du`, in slots. One cell at a time: lanes of all instruction sets are not worth
+/// their machine code here, beside the solves that each product belongs to.
 pub(crate) fn product(elastic: Elastic<'_>, u: &[f64], du: &[f64], out: &mut [f64]) {
     for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f64]| out.fill(0.0));
     for_each_layer(elastic.layout, out, &|layer, out, offset| add_layer(&elastic, layer, u, du, out, offset));

@@ -104,7 +104,8 @@ impl LatticeElastic {
         scale * energy
     }
 
-    /// Adds `scale` times the exact change of the gradient when the nodes move by `dx` \[N\], including fixed components.
+    /// Adds `scale` times the exact change of the gradient when the nodes move by `dx` \[N\], including fixed
+    /// components.
     pub fn add_product(&self, x: &[Vec3], activations: &[f64], scale: f64, dx: &[Vec3], out: &mut [Vec3]) {
         let mut scratch = self.take_scratch(x, activations);
         let Scratch { u, du, out: sums, active, .. } = &mut scratch;

@@ -1,7 +1,8 @@
 //! Muscle fibers in lattice cells: tension along one direction, as a function of stretch and activation.
 //!
 //! ```math
-//! \psi = \sigma_0 \left[ \alpha \int f_a + \int f_p \right] (l), \qquad l = |F a|, \qquad P = T(l)\, n \otimes a, \quad n = F a / l, \quad T = \sigma_0 (\alpha f_a + f_p)
+//! \psi = \sigma_0 \left[ \alpha \int f_a + \int f_p \right] (l), \qquad l = |F a|, \qquad
+//!    P = T(l)\, n \otimes a, \quad n = F a / l, \quad T = \sigma_0 (\alpha f_a + f_p)
 //! ```
 //! with the force–length curves of variant A of TER-35: f_a is 1 at rest length and vanishes at 60 % elongation or
 //! shortening; f_p rises from rest length on. The tangent adds to K

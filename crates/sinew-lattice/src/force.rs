@@ -1,6 +1,7 @@
 //! Energy and forces of the cells in f64 (MCA-03, MCA-05, MCA-10):
 //! ```math
-//! E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right] + \tfrac{\mu'}{2} \Big( \beta_2 \sum |m_{ij}|^2 + \beta_3 |m_{xyz}|^2 \Big)
+//! E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]
+//!    + \tfrac{\mu'}{2} \Big( \beta_2 \sum |m_{ij}|^2 + \beta_3 |m_{xyz}|^2 \Big)
 //! ```
 //! with F at the center of a cell. The second term uses the bilinear and trilinear displacement modes, which one-point
 //! quadrature does not see.

@@ -6,7 +6,8 @@
 //! value, and when its bending modes b (the contribution of the modes xy, xz, yz and xyz to F) exceed the bending that
 //! flesh of its thickness needs and cells can represent:
 //! ```math
-//! E = \kappa h^3 \Big[ \tfrac18 \sum_q \varphi(J_q) + \tfrac12 \max(0, |b| - b_0)^2 \Big], \qquad \varphi(J) = J_0 \ln \frac{J_0}{J} - J_0 + J \quad (J < J_0), \qquad \kappa = 2 (\lambda + 2\mu),
+//! E = \kappa h^3 \Big[ \tfrac18 \sum_q \varphi(J_q) + \tfrac12 \max(0, |b| - b_0)^2 \Big], \qquad
+//!    \varphi(J) = J_0 \ln \frac{J_0}{J} - J_0 + J \quad (J < J_0), \qquad \kappa = 2 (\lambda + 2\mu),
 //! ```
 //! Below J₁, φ continues as its second-order Taylor polynomial, so inverted cells can recover from any state. Few cells
 //! are ever active. Their tangent is a sum of squares of rows ∂J_q/∂u and ∂b/∂u; the ∂²J_q term is dropped to keep it

@@ -5,7 +5,8 @@
 //! a cell from −1 to 1, a stretch a + b z has the energy ∫ (a + b z)² = a² − ab + b²/3, not a² + b²/3. So the gradient
 //! is evaluated at the center of the material, and the stiffness of the higher modes follows its variance,
 //! ```math
-//! \tilde m_x = m_x + s_y m_{xy} + s_z m_{xz} + s_y s_z m_{xyz}, \qquad \beta_{xy} = v_x + v_y, \qquad \beta_{xyz} = v_x v_y + v_x v_z + v_y v_z,
+//! \tilde m_x = m_x + s_y m_{xy} + s_z m_{xz} + s_y s_z m_{xyz}, \qquad \beta_{xy} = v_x + v_y, \qquad
+//!    \beta_{xyz} = v_x v_y + v_x v_z + v_y v_z,
 //! ```
 //! which for a full cell (s = 0, v = 1/3) are 2/3 and 1/3.
 

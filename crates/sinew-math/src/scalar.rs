@@ -148,8 +148,8 @@ pub trait Scalar:
         Self::splat(0.0)
     }
 
-    /// Runs `work` on these numbers as a function of its own, compiled for the instruction set that they belong to. What many kernels use, and is some
-    /// hundred operations long, is then compiled once for all of them.
+    /// Runs `work` on these numbers as a function of its own, compiled for the instruction set that they belong to.
+    /// What many kernels use, and is some hundred operations long, is then compiled once for all of them.
     fn apart<W: Work>(work: W) -> W::Output;
 
     /// The constant 1.
@@ -195,6 +195,10 @@ pub trait LaneScalar: Scalar {
 
     /// Number of lanes.
     const LANES: usize;
+
+    /// Whether this is the fallback of x86-64, which hardly any processor runs: kernels then prefer one copy with
+    /// conditions to a copy for each case, because this level would take half of the time to compile them.
+    const IS_FALLBACK: bool = false;
 
     /// Reads the first `LANES` values. Panics if there are fewer.
     fn load(values: &[Self::Element]) -> Self;

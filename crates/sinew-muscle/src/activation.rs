@@ -1,5 +1,5 @@
-//! From excitation to activation: $`\dot a = (u - a) / \tau`$, with $`\tau`$ short while activation rises and long while it
-//! decays \[Zajac89, Thelen03\].
+//! From excitation to activation: $`\dot a = (u - a) / \tau`$, with $`\tau`$ short while activation rises and long
+//! while it decays \[Zajac89, Thelen03\].
 //!
 //! Calcium floods a fiber faster than it is pumped back, so a muscle tenses faster than it relaxes. One short pulse
 //! gives a twitch; pulses that follow faster than the decay fuse to a tetanus.

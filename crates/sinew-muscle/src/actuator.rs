@@ -6,9 +6,9 @@
 //!    F^T(\varepsilon) = \bigl( a\, f_a(\tilde l)\, f_v(\tilde v) + f_p(\tilde l) + \beta \tilde v \bigr) \cos\alpha
 //! ```
 //!
-//! with $`\tilde l = l^M / l^M_0`$, $`\tilde v = \dot{\tilde l} / v_m`$, $`\varepsilon = l^T / l^T_s - 1`$ and forces in
-//! $`F_0`$. The unknown of the solves is $`s = l^M \cos\alpha`$, the part of the path that the fiber takes: both kinds of
-//! pennation are smooth in it, and the tendon's length is $`l^{MT} - s`$.
+//! with $`\tilde l = l^M / l^M_0`$, $`\tilde v = \dot{\tilde l} / v_m`$, $`\varepsilon = l^T / l^T_s - 1`$ and forces
+//! in $`F_0`$. The unknown of the solves is $`s = l^M \cos\alpha`$, the part of the path that the fiber takes: both
+//! kinds of pennation are smooth in it, and the tendon's length is $`l^{MT} - s`$.
 
 mod motion;
 #[cfg(test)]
@@ -25,8 +25,8 @@ use crate::root::first_root;
 pub enum Pennation {
     /// The angle is constant \[Chen92\].
     Constant,
-    /// The thickness of the muscle, $`l^M_0 \sin\alpha_0`$, is constant, so the fibers rotate as they shorten \[Zajac89,
-    /// Millard13\].
+    /// The thickness of the muscle, $`l^M_0 \sin\alpha_0`$, is constant, so the fibers rotate as they shorten
+    /// \[Zajac89, Millard13\].
     ConstantThickness,
 }
 
@@ -46,8 +46,8 @@ pub struct ActuatorParams {
     pub pennation: Pennation,
     /// Maximum shortening speed $`v_m`$ \[optimal lengths / s\] > 0.
     pub max_speed: f64,
-    /// Viscosity of the fiber $`\beta \ge 0`$: force in $`F_0`$ at speed $`v_m`$. It bounds velocities where the active force
-    /// cannot; \[Millard13\] uses 0.1.
+    /// Viscosity of the fiber $`\beta \ge 0`$: force in $`F_0`$ at speed $`v_m`$. It bounds velocities where the active
+    /// force cannot; \[Millard13\] uses 0.1.
     pub damping: f64,
     /// Curves of the fiber.
     pub fiber: FiberCurves,
@@ -283,8 +283,8 @@ impl Actuator {
     /// ```
     ///
     /// An unloaded fiber shortens at maximum speed. Without damping some loads have no solution: beyond the asymptote
-    /// of $`f_v`$, below zero, and any load at zero activation. These are errors. With a rigid tendon the path determines
-    /// the velocity; that is also an error.
+    /// of $`f_v`$, below zero, and any load at zero activation. These are errors. With a rigid tendon the path
+    /// determines the velocity; that is also an error.
     pub fn fiber_velocity(&self, fiber_length: f64, path_length: f64, activation: f64) -> Result<f64, ActuatorError> {
         require_activation(activation)?;
         require_not_negative("fiber_length", fiber_length)?;

@@ -179,8 +179,8 @@ impl Curve {
     ///    1 + \tfrac{1.65}{\pi} \bigl( \arctan 3.1 (v + 0.32774) - \arctan(3.1 \cdot 0.32774) \bigr) \Bigr)
     /// ```
     ///
-    /// The arctangents fall below zero at $`v = -0.97861`$; a fiber does not push, so the curve stays at zero from there,
-    /// with zero slope.
+    /// The arctangents fall below zero at $`v = -0.97861`$; a fiber does not push, so the curve stays at zero from
+    /// there, with zero slope.
     pub fn velocity_chen() -> Curve {
         Curve(Shape::Formula(Formula::VelocityChen))
     }
@@ -192,7 +192,9 @@ impl Curve {
     ///    37.5\,\varepsilon - 0.2375 \ (\varepsilon \ge \varepsilon_1)
     /// ```
     ///
-    /// The two meet smoothly for $`k = 37.5^2 / (4 \cdot 0.2375) = 1480.26`$ and $`\varepsilon_1 = 2 \cdot 0.2375 / 37.5 = 0.012667`$; the usually printed figures, 1480.3 and 0.0127, are rounded. $`F(0.033) = 1`$.
+    /// The two meet smoothly for $`k = 37.5^2 / (4 \cdot 0.2375) = 1480.26`$ and
+    /// $`\varepsilon_1 = 2 \cdot 0.2375 / 37.5 = 0.012667`$; the usually printed figures, 1480.3 and 0.0127, are
+    /// rounded. $`F(0.033) = 1`$.
     pub fn tendon_zajac() -> Curve {
         Curve(Shape::Formula(Formula::TendonZajac))
     }

@@ -31,8 +31,8 @@ pub struct FiberTension {
     pub by_activation: f64,
     /// $`\partial f / \partial v`$.
     pub by_velocity: f64,
-    /// $`a f_v \int_0^l f_a + \int_1^l f_p`$: the energy whose derivative with respect to length is the tension, at this
-    /// activation and velocity.
+    /// $`a f_v \int_0^l f_a + \int_1^l f_p`$: the energy whose derivative with respect to length is the tension, at
+    /// this activation and velocity.
     pub energy: f64,
 }
 

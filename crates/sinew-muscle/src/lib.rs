@@ -5,8 +5,8 @@
 //! ```
 //!
 //! with lengths in optimal fiber lengths, speeds in maximum shortening speeds and forces in maximum isometric forces
-//! \[Zajac89\]. A [`Curve`] is one of $`f_a`$, $`f_p`$, $`f_v`$ or the tendon's force over its strain, published or through
-//! points; [`FiberCurves`] are those of a fiber. [`ActivationDynamics`] turns excitation into activation; an
+//! \[Zajac89\]. A [`Curve`] is one of $`f_a`$, $`f_p`$, $`f_v`$ or the tendon's force over its strain, published or
+//! through points; [`FiberCurves`] are those of a fiber. [`ActivationDynamics`] turns excitation into activation; an
 //! [`Actuator`] is a fiber with a tendon in series along a path, at rest or in motion.
 //!
 //! ```

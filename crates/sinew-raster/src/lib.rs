@@ -1,7 +1,7 @@
 //! Pictures without a graphics driver: a small software rasterizer.
 //!
-//! Start with [`View`] (camera, surfaces, ground, captions), [`Renderer`] and [`Image`]. Everything runs on the processor in
-//! a fixed order, so the same view gives the same bytes on any number of threads.
+//! Start with [`View`] (camera, surfaces, ground, captions), [`Renderer`] and [`Image`]. Everything runs on the
+//! processor in a fixed order, so the same view gives the same bytes on any number of threads.
 //!
 //! ```
 //! use sinew_raster::{Bounds, Camera, Finish, FitParams, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
@@ -18,8 +18,8 @@
 //! Stages of [`Renderer::render`]:
 //!
 //! 1. **Prepare** (`scene`): corner normals with soft creases, one flat list of triangles.
-//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the ground
-//!    its share of ambient light; `shadow` holds one sharp map for the key light.
+//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the
+//!    ground its share of ambient light; `shadow` holds one sharp map for the key light.
 //! 3. **Cover** (`coverage`): eight samples per pixel store the nearest triangle.
 //! 4. **Shade** (`shade`): each visible surface of a pixel is lit once, then samples are averaged in linear light.
 //! 5. **Annotate** (`overlay`, `text`): title, time, color legend.

@@ -1,4 +1,5 @@
-//! Draws a still life with the software rasterizer: `cargo run --release -p sinew-scene --example picture -- still_life.png`.
+//! Draws a still life with the software rasterizer:
+//! `cargo run --release -p sinew-record --example picture -- still_life.png`.
 
 use std::path::PathBuf;
 

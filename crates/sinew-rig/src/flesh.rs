@@ -1,7 +1,7 @@
 //! The skin of a character as one closed surface at rest, in meters, and the motion of its joints from there.
 //!
-//! Files store vertices in a separate bind space per skin. With $`B_j^{-1}`$ the inverse bind matrix of joint j, $`J_j`$
-//! its world transform and $`A`$ the map from stored vertices to rest, flesh moves from rest by
+//! Files store vertices in a separate bind space per skin. With $`B_j^{-1}`$ the inverse bind matrix of joint j,
+//! $`J_j`$ its world transform and $`A`$ the map from stored vertices to rest, flesh moves from rest by
 //! ```math
 //! D_j = J_j\, B_j^{-1} A^{-1},
 //! ```

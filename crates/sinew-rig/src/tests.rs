@@ -162,7 +162,8 @@ fn scaled_root(scale: Vec3) -> Transform {
     Transform::Parts { translation: Vec3::zero(), rotation: Quaternion::identity(), scale }
 }
 
-/// The flesh of `changed` is that of `rig` under `map`, at rest and in motion, with conjugate motions: $`D' = S D S^{-1}`$.
+/// The flesh of `changed` is that of `rig` under `map`, at rest and in motion, with conjugate motions:
+/// $`D' = S D S^{-1}`$.
 fn assert_same_under(map: &Affine, rig: &Rig, changed: &Rig, name: &str) {
     let (plain, other) = (flesh(rig), flesh(changed));
     assert_is_flesh(&other, name);
@@ -606,8 +607,8 @@ fn blend_skinning_loses_the_flesh_over_the_ulna() {
     assert!(rest > 0.0035 && least < 0.0005 && last < -0.003, "{rest} {least} {last}");
 }
 
-/// MCA-X11: folded by 125 degrees, blend skinning pushes the forearm more than 1 cm into the upper arm, which moves rigidly there, even 8 cm away from the elbow. With
-/// flesh nothing crosses (`scenes/character/arm.toml`).
+/// MCA-X11: folded by 125 degrees, blend skinning pushes the forearm more than 1 cm into the upper arm, which moves
+/// rigidly there, even 8 cm away from the elbow. With flesh nothing crosses (`scenes/character/arm.toml`).
 #[test]
 fn blend_skinning_folds_the_forearm_into_the_upper_arm() {
     let (rig, flesh) = (arm(), flesh(&arm()));

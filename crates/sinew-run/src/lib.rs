@@ -4,9 +4,9 @@
 //! Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
 //! ```
 //!
-//! Start with [`compile::compile`], which builds the simulation of a scene, and [`run::run`], which steps it through its
-//! frames, keeps a journal to resume an interrupted run, and checks the expectations. [`study`] runs a scene several times,
-//! [`lab`] runs a protocol on one of its muscles.
+//! Start with [`compile::compile`], which builds the simulation of a scene, and [`run::run`], which steps it through
+//! its frames, keeps a journal to resume an interrupted run, and checks the expectations. [`study`] runs a scene
+//! several times, [`lab`] runs a protocol on one of its muscles.
 //!
 //! ```
 //! use sinew_run::run::{RunOptions, run};

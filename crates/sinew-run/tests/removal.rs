@@ -317,7 +317,7 @@ fn mistakes_are_refused_with_their_cause() {
     }
 }
 
-/// Half a muscle goes on with the other half; one that is gone is silent. Both are told before the run.
+/// Half a muscle goes on with the other half; one that is gone exerts no force. Notes say both before the run.
 #[test]
 fn muscles_that_lose_cells_are_told() {
     let muscle = |region: &str| {

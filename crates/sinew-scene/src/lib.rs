@@ -4,8 +4,8 @@
 //! scene.toml ─parse→ Scene ─validate→ Scene
 //! ```
 //!
-//! A scene is TOML with units. [`Scene::load`] reads it into plain data in SI units and reports all errors together, with
-//! line, column, excerpt and hint. The JSON schema ([`schema::json_schema`]) and the reference page
+//! A scene is TOML with units. [`Scene::load`] reads it into plain data in SI units and reports all errors together,
+//! with line, column, excerpt and hint. The JSON schema ([`schema::json_schema`]) and the reference page
 //! ([`reference::markdown`]) come from the same declarations as the decoder. Start with [`Scene`], [`SceneError`], and
 //! [`build::SceneBuilder`] for scenes in code.
 //!

@@ -97,7 +97,8 @@ pub struct Header {
     pub has_contacts: bool,
     /// Deformable bodies in the first frame.
     pub bodies: Vec<RecordedBody>,
-    /// What becomes of them when cells are taken away, in order of revisions; stored before the frames that they concern.
+    /// What becomes of them when cells are taken away, in order of revisions; stored before the frames that they
+    /// concern.
     pub changes: Vec<TopologyChange>,
     /// Rigid bodies and colliders.
     pub shapes: Vec<RecordedShape>,

@@ -1,11 +1,12 @@
 //! Recordings: all data of a [`sinew_fem::Frame`], over time, in one file that can be played, converted and resumed.
 //!
-//! Start with [`Recording`] to read a file ([`Recording::open`], [`Recording::frame`]) and [`RecordingWriter`] to write one.
+//! Start with [`Recording`] to read a file ([`Recording::open`], [`Recording::frame`]) and [`RecordingWriter`] to write
+//! one.
 //!
-//! A recording (`.sinew`) grows by one complete chunk per frame, so it is valid at any time: a truncated file plays up to
-//! its last complete frame. Arrays are exact or rounded to a stated error (module `arrays`); every [`KEY_INTERVAL`]-th frame
-//! is independent of the others, for fast access. All other outputs of a run come from the frames *as recorded*: a file
-//! written during the run and one converted later are the same.
+//! A recording (`.sinew`) grows by one complete chunk per frame, so it is valid at any time: a truncated file plays up
+//! to its last complete frame. Arrays are exact or rounded to a stated error (module `arrays`); every
+//! [`KEY_INTERVAL`]-th frame is independent of the others, for fast access. All other outputs of a run come from the
+//! frames *as recorded*: a file written during the run and one converted later are the same.
 
 mod arrays;
 pub mod bytes;

@@ -252,7 +252,8 @@ fn detection_agrees(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Whether both brought the upper mat to rest on the lower one, in the same number of frames, with friction as the scene has it.
+/// Whether both brought the upper mat to rest on the lower one, in the same number of frames, with friction as the
+/// scene has it.
 fn rest_agrees(ours: &Value, theirs: &Value) -> bool {
     let both = |key: &str| Some((ours[key].as_f64()?, theirs[key].as_f64()?));
     theirs["friction"] != false
@@ -295,7 +296,8 @@ impl Report {
         })
     }
 
-    /// Of our frame in one of our modes beside the quickest run of MuJoCo that came to the same rest, or that came to another if none did.
+    /// Of our frame in one of our modes beside the quickest run of MuJoCo that came to the same rest, or that came to
+    /// another if none did.
     fn frame_ratio(&self, ours: &Value) -> Option<Ratio> {
         let ratios: Vec<Ratio> = self.mujoco.as_ref().ok()?.runs().filter_map(|run| run.ratio(ours)).collect();
         let least = |is_same: bool| {

@@ -1,5 +1,6 @@
 //! Trilinear hexahedron.
 
+use sinew_geometry::shape_functions::{HEX_SIGNS, hex8_gradients, hex8_values};
 use sinew_math::Vec3;
 
 use super::{Element, QuadraturePoint};
@@ -9,18 +10,6 @@ use super::{Element, QuadraturePoint};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hex8;
 
-/// Signs (ξₐ, ηₐ, ζₐ) of the corners: counterclockwise around the bottom face, then the top face.
-const CORNERS: [[f64; 3]; 8] = [
-    [-1.0, -1.0, -1.0],
-    [1.0, -1.0, -1.0],
-    [1.0, 1.0, -1.0],
-    [-1.0, 1.0, -1.0],
-    [-1.0, -1.0, 1.0],
-    [1.0, -1.0, 1.0],
-    [1.0, 1.0, 1.0],
-    [-1.0, 1.0, 1.0],
-];
-
 /// 1/√3, the abscissa of the two-point Gauss rule.
 const GAUSS: f64 = 0.577_350_269_189_625_8;
 
@@ -29,7 +18,7 @@ const POINTS: [QuadraturePoint; 8] = {
     let mut points = [QuadraturePoint { xi: Vec3::new(0.0, 0.0, 0.0), weight: 1.0 }; 8];
     let mut corner = 0;
     while corner < 8 {
-        let [x, y, z] = CORNERS[corner];
+        let [x, y, z] = HEX_SIGNS[corner];
         points[corner].xi = Vec3::new(x * GAUSS, y * GAUSS, z * GAUSS);
         corner += 1;
     }
@@ -41,18 +30,15 @@ impl Element<8> for Hex8 {
     const REFERENCE_VOLUME: f64 = 8.0;
 
     fn reference_nodes() -> [Vec3; 8] {
-        CORNERS.map(Vec3::from)
+        HEX_SIGNS.map(Vec3::from)
     }
 
     fn shape_values(xi: Vec3) -> [f64; 8] {
-        CORNERS.map(|[x, y, z]| 0.125 * (1.0 + xi.x * x) * (1.0 + xi.y * y) * (1.0 + xi.z * z))
+        hex8_values(xi)
     }
 
     fn shape_gradients(xi: Vec3) -> [Vec3; 8] {
-        CORNERS.map(|[x, y, z]| {
-            let (a, b, c) = (1.0 + xi.x * x, 1.0 + xi.y * y, 1.0 + xi.z * z);
-            Vec3::new(x * b * c, y * a * c, z * a * b) * 0.125
-        })
+        hex8_gradients(xi)
     }
 
     fn quadrature() -> &'static [QuadraturePoint] {

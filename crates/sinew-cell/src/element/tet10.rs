@@ -1,5 +1,7 @@
 //! Quadratic tetrahedron.
 
+use sinew_geometry::CellKind;
+use sinew_geometry::shape_functions::{barycentric, reference_node, tet10_gradients, tet10_values};
 use sinew_math::Vec3;
 
 use super::{Element, QuadraturePoint};
@@ -25,9 +27,6 @@ use super::{Element, QuadraturePoint};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tet10;
 
-/// The corners at the ends of each edge, in the order of the midpoint nodes.
-const EDGES: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
-
 /// (5 − √5)/20.
 const NEAR: f64 = 0.138_196_601_125_010_5;
 /// (5 + 3√5)/20.
@@ -41,50 +40,20 @@ const POINTS: [QuadraturePoint; 4] = [
     QuadraturePoint { xi: Vec3::new(NEAR, NEAR, FAR), weight: 1.0 / 24.0 },
 ];
 
-/// ∂Lᵢ/∂ξ.
-const SLOPES: [Vec3; 4] =
-    [Vec3::new(-1.0, -1.0, -1.0), Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)];
-
-fn barycentric(xi: Vec3) -> [f64; 4] {
-    [1.0 - xi.x - xi.y - xi.z, xi.x, xi.y, xi.z]
-}
-
 impl Element<10> for Tet10 {
     const NAME: &'static str = "tet10";
     const REFERENCE_VOLUME: f64 = 1.0 / 6.0;
 
     fn reference_nodes() -> [Vec3; 10] {
-        let corners = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
-        let mut nodes = [Vec3::zero(); 10];
-        nodes[..4].copy_from_slice(&corners);
-        for (node, [i, j]) in nodes[4..].iter_mut().zip(EDGES) {
-            *node = (corners[i] + corners[j]) * 0.5;
-        }
-        nodes
+        std::array::from_fn(|node| reference_node(CellKind::Tet10, node))
     }
 
     fn shape_values(xi: Vec3) -> [f64; 10] {
-        let l = barycentric(xi);
-        let mut values = [0.0; 10];
-        for (value, l) in values.iter_mut().zip(l) {
-            *value = l * (2.0 * l - 1.0);
-        }
-        for (value, [i, j]) in values[4..].iter_mut().zip(EDGES) {
-            *value = 4.0 * l[i] * l[j];
-        }
-        values
+        tet10_values(barycentric(xi))
     }
 
     fn shape_gradients(xi: Vec3) -> [Vec3; 10] {
-        let l = barycentric(xi);
-        let mut gradients = [Vec3::zero(); 10];
-        for ((gradient, l), slope) in gradients.iter_mut().zip(l).zip(SLOPES) {
-            *gradient = slope * (4.0 * l - 1.0);
-        }
-        for (gradient, [i, j]) in gradients[4..].iter_mut().zip(EDGES) {
-            *gradient = (SLOPES[i] * l[j] + SLOPES[j] * l[i]) * 4.0;
-        }
-        gradients
+        tet10_gradients(barycentric(xi))
     }
 
     fn quadrature() -> &'static [QuadraturePoint] {

@@ -1,5 +1,6 @@
 //! Linear tetrahedron.
 
+use sinew_geometry::shape_functions::{BARYCENTRIC_GRADIENTS, barycentric};
 use sinew_math::Vec3;
 
 use super::{Element, QuadraturePoint};
@@ -22,11 +23,11 @@ impl Element<4> for Tet4 {
     }
 
     fn shape_values(xi: Vec3) -> [f64; 4] {
-        [1.0 - xi.x - xi.y - xi.z, xi.x, xi.y, xi.z]
+        barycentric(xi)
     }
 
     fn shape_gradients(_xi: Vec3) -> [Vec3; 4] {
-        [Vec3::splat(-1.0), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)]
+        BARYCENTRIC_GRADIENTS
     }
 
     fn quadrature() -> &'static [QuadraturePoint] {

@@ -23,8 +23,9 @@ use super::volume::VolumeTerm;
 ///    P = 2\mu (F - R) + \lambda (J - 1) \operatorname{cof} F
 /// ```
 ///
-/// Finite under inversion, so no line-search guard is needed; the stress pushes an inverted cell back, and jumps only where
-/// two singular values add up to zero. Small strains give Hooke's law with μ, λ \[Pa\]. Reference: \[Stomakhin12\].
+/// Finite under inversion, so no line-search guard is needed; the stress pushes an inverted cell back, and jumps only
+/// where two singular values add up to zero. Small strains give Hooke's law with μ, λ \[Pa\]. Reference:
+/// \[Stomakhin12\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Corotated;
 

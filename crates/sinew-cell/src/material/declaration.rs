@@ -198,8 +198,8 @@ pub trait DeclaredLaw: Material {
         Ok(())
     }
 
-    /// Closed form: nominal principal stresses ψᵢ(λ₁, λ₂, λ₃) \[Pa\] as textbooks print them. They share no code with the
-    /// tensor formulas, and tests compare the two.
+    /// Closed form: nominal principal stresses ψᵢ(λ₁, λ₂, λ₃) \[Pa\] as textbooks print them. They share no code with
+    /// the tensor formulas, and tests compare the two.
     ///
     /// With [`FiberRole::AddedTension`] this is the matrix alone; `fiber` is a coordinate axis.
     fn principal_stresses<S: Scalar>(values: Values, fiber: Vec3, stretches: [S; 3]) -> [S; 3];

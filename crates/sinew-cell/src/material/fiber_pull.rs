@@ -95,12 +95,14 @@ impl<S: Scalar> StretchedFiber<S> {
     /// coefficient [`pressure`](Self::pressure):
     ///
     /// ```math
-    /// \delta F : \delta P = \frac{T\varphi}{l} |\delta F\, a|^2 + \alpha\, \mu^2 + 2 \beta\, \mu \nu + \gamma\, \nu^2, \quad
+    /// \delta F : \delta P = \frac{T\varphi}{l} |\delta F\, a|^2 + \alpha\, \mu^2 + 2 \beta\, \mu \nu
+    ///    + \gamma\, \nu^2, \quad
     ///    \mu = m : \delta F,\ \nu = C : \delta F,
     /// ```
     ///
     /// ```math
-    /// \alpha = \frac{T' \varphi^2}{l^2} - \frac{T \varphi}{l^3}, \quad \beta = \frac{T \varphi'}{l} + T' \varphi \varphi', \quad
+    /// \alpha = \frac{T' \varphi^2}{l^2} - \frac{T \varphi}{l^3}, \quad
+    ///    \beta = \frac{T \varphi'}{l} + T' \varphi \varphi', \quad
     ///    \gamma = T \varphi'' l + T' \varphi'^2 l^2 .
     /// ```
     #[inline(always)]

@@ -21,7 +21,8 @@ const LINEAR_STRETCH: f64 = 1.4;
 /// Stable neo-Hookean matrix with passive fibers along the unit vector a of the rest state.
 ///
 /// ```math
-/// \psi = \psi_\text{matrix}(F) + w(l), \quad l = |F a|, \qquad P = P_\text{matrix} + \frac{T(l)}{l}\, F a \otimes a, \quad T = w'
+/// \psi = \psi_\text{matrix}(F) + w(l), \quad l = |F a|, \qquad
+///    P = P_\text{matrix} + \frac{T(l)}{l}\, F a \otimes a, \quad T = w'
 /// ```
 ///
 /// ```math
@@ -29,18 +30,21 @@ const LINEAR_STRETCH: f64 = 1.4;
 ///    T(l_*) + k\, e^{c (l_* - 1)} (l - l_*) & l > l_* = 1.4 \end{cases}
 /// ```
 ///
-/// Slack fibers buckle and carry nothing; taut ones have the modulus k \[Pa\] at first and stiffen with the exponent c; the straight
-/// continuation keeps trial states of a solver from overflowing. T is continuous, and so is T′ at l∗ but not at l = 1.
+/// Slack fibers buckle and carry nothing; taut ones have the modulus k \[Pa\] at first and stiffen with the exponent c;
+/// the straight continuation keeps trial states of a solver from overflowing. T is continuous, and so is T′ at l∗ but
+/// not at l = 1.
 ///
 /// ```math
-/// \delta P_\text{fiber} = \Bigl[ \frac{T}{l} (I - n \otimes n) + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l
+/// \delta P_\text{fiber} = \Bigl[ \frac{T}{l} (I - n \otimes n)
+///    + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l
 /// ```
 ///
 /// Because T ≥ 0 and T′ ≥ 0, the tangent of the fibers is positive semi-definite. The definite tangent is therefore the
 /// exact one where the sum is definite (tension often compensates for an indefinite matrix). Elsewhere it is the matrix
 /// projected in its principal stretches plus the exact fibers: the separable route of SIF-031.
 ///
-/// [`MaterialPoint::extra`] begins with \[k, c\], [`MaterialPoint::fiber`] is a. References: \[Sifakis07, A.3\], \[Weiss96\], \[Smith18\].
+/// [`MaterialPoint::extra`] begins with \[k, c\], [`MaterialPoint::fiber`] is a. References: \[Sifakis07, A.3\],
+/// \[Weiss96\], \[Smith18\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberReinforced;
 

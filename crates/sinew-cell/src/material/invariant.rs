@@ -2,7 +2,8 @@
 //! SIF-031).
 //!
 //! ```math
-//! I_1 = \operatorname{tr} C, \quad I_2 = \operatorname{tr} C^2, \quad I_3 = \det C, \quad I_4 = a \cdot C a, \quad I_5 = a \cdot C^2 a
+//! I_1 = \operatorname{tr} C, \quad I_2 = \operatorname{tr} C^2, \quad I_3 = \det C, \quad I_4 = a \cdot C a, \quad
+//!    I_5 = a \cdot C^2 a
 //! ```
 //!
 //! With Jₘ = ∂Iₘ/∂C the second Piola–Kirchhoff stress is S = 2 Σ ψₘ Jₘ, and P = F S. In the frame of the principal
@@ -14,10 +15,10 @@
 //!    \delta F : \delta P = \delta\hat F : (\delta\hat F \hat S) + \tfrac12\, \delta\hat C : \hat T : \delta\hat C
 //! ```
 //!
-//! where jₘ and Hₘ are Jₘ and ∂Jₘ/∂C in orthonormal coordinates (δC₁₁, δC₂₂, δC₃₃, √2 δC₁₂, √2 δC₁₃, √2 δC₂₃). If the 3×3
-//! matrix Ŝ and the 6×6 matrix T̂ are positive semi-definite, so is the tangent; the reverse does not hold, hence clamping both is safe
-//! and generous. Two misprints of the document are corrected here: the second entry of j₅ has σ₂, and T̂ has the factor 2 when it
-//! acts on δĈ (4 is right for δĈ/2). References: \[Sifakis07, A.3\], \[Weiss96\].
+//! where jₘ and Hₘ are Jₘ and ∂Jₘ/∂C in orthonormal coordinates (δC₁₁, δC₂₂, δC₃₃, √2 δC₁₂, √2 δC₁₃, √2 δC₂₃). If the
+//! 3×3 matrix Ŝ and the 6×6 matrix T̂ are positive semi-definite, so is the tangent; the reverse does not hold, hence
+//! clamping both is safe and generous. Two misprints of the document are corrected here: the second entry of j₅ has σ₂,
+//! and T̂ has the factor 2 when it acts on δĈ (4 is right for δĈ/2). References: \[Sifakis07, A.3\], \[Weiss96\].
 
 #![allow(non_snake_case)]
 

@@ -61,8 +61,10 @@ impl Inversion {
 /// Any law with first and second derivatives of ψ can be extended:
 ///
 /// ```math
-/// \tilde\psi_i = \psi_i h_i' + p_i', \qquad \tilde\psi_{ij} = \psi_{ij} h_i' h_j' + \delta_{ij} (\psi_i h_i'' + p_i'') , \qquad
-///    \frac{\tilde\psi_i - \tilde\psi_j}{\sigma_i - \sigma_j} = \frac{\psi_i - \psi_j}{h_i - h_j}\, h[ij]\, \frac{h_i' + h_j'}{2}
+/// \tilde\psi_i = \psi_i h_i' + p_i', \qquad
+///    \tilde\psi_{ij} = \psi_{ij} h_i' h_j' + \delta_{ij} (\psi_i h_i'' + p_i'') , \qquad
+///    \frac{\tilde\psi_i - \tilde\psi_j}{\sigma_i - \sigma_j}
+///    = \frac{\psi_i - \psi_j}{h_i - h_j}\, h[ij]\, \frac{h_i' + h_j'}{2}
 ///    + \frac{\psi_i + \psi_j}{2}\, h'[ij] + p'[ij]
 /// ```
 ///

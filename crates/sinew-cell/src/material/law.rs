@@ -11,9 +11,10 @@ use super::volume::{VolumeTerm, WithPressure, pointwise_lambda};
 
 /// Parameters of a law at one point. They may differ from cell to cell.
 ///
-/// `mu` and `lambda` are always the Lamé parameters of the small-strain limit \[Pa\], whatever the law, so that code that only
-/// needs a stiffness (time-step estimates, contact, scaling) can read them. What the rest holds is said by each law; tables of
-/// many points store only the first [`Material::PARAMETERS`] numbers of [`MaterialPoint::into_array`].
+/// `mu` and `lambda` are always the Lamé parameters of the small-strain limit \[Pa\], whatever the law, so that code
+/// that only needs a stiffness (time-step estimates, contact, scaling) can read them. What the rest holds is said by
+/// each law; tables of many points store only the first [`Material::PARAMETERS`] numbers of
+/// [`MaterialPoint::into_array`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaterialPoint<S = f64> {
     /// Shear modulus μ of the small-strain limit \[Pa\].
@@ -60,9 +61,9 @@ impl<S: Scalar> MaterialPoint<S> {
 
 /// A hyperelastic law at one point.
 ///
-/// Only [`energy_density`](Material::energy_density) must be written; stress and differential then follow by complex step
-/// \[Martins00\] and the definite tangent by an eigendecomposition. Hot laws write closed forms, and the test battery compares
-/// them with the defaults.
+/// Only [`energy_density`](Material::energy_density) must be written; stress and differential then follow by complex
+/// step \[Martins00\] and the definite tangent by an eigendecomposition. Hot laws write closed forms, and the test
+/// battery compares them with the defaults.
 ///
 /// Implementations are branch-free (`Scalar::select`), analytic away from the selected thresholds, and marked
 /// `#[inline(always)]` so that a kernel under `sinew_math::dispatch` compiles for its instruction set down to the last

@@ -31,9 +31,9 @@ use super::volume::{VolumeTerm, pointwise_lambda};
 ///    w = w_1 + w_2 I_1,\ p = \tfrac13 (w I_1 - w_2 \operatorname{tr} C^2)
 /// ```
 ///
-/// The passive flesh of SIF-016, and of TER-33/34 in the corrected form (the printed F³ and F⁻¹ hold only for diagonal F).
-/// Small strains give μ = 2 (c₁₀ + c₀₁) and bulk modulus κ. With c₀₁ = 0 it is the isochoric neo-Hookean law. For J ≤ 0 the
-/// energy is +∞; beyond J = e the volume term softens. References: \[Mooney40\], \[Rivlin48\], \[Weiss96\].
+/// The passive flesh of SIF-016, and of TER-33/34 in the corrected form (the printed F³ and F⁻¹ hold only for diagonal
+/// F). Small strains give μ = 2 (c₁₀ + c₀₁) and bulk modulus κ. With c₀₁ = 0 it is the isochoric neo-Hookean law. For
+/// J ≤ 0 the energy is +∞; beyond J = e the volume term softens. References: \[Mooney40\], \[Rivlin48\], \[Weiss96\].
 ///
 /// [`MaterialPoint::extra`] begins with \[c₀₁, κ\] \[Pa\]; c₁₀ = μ/2 − c₀₁ and λ = κ − 2μ/3.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

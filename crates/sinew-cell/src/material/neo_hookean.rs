@@ -21,8 +21,8 @@ use super::volume::VolumeTerm;
 ///    P = \mu F + (\lambda \ln J - \mu) F^{-T}
 /// ```
 ///
-/// Small strains give Hooke's law with μ, λ \[Pa\]. For J ≤ 0 the energy is +∞: a line search must shorten steps that invert a
-/// cell. References: \[Bonet08, §6.4.3\], \[Irving04\]; SIF-017, LUO-01 (eq. 5.8, the same law in I₃ = J²).
+/// Small strains give Hooke's law with μ, λ \[Pa\]. For J ≤ 0 the energy is +∞: a line search must shorten steps that
+/// invert a cell. References: \[Bonet08, §6.4.3\], \[Irving04\]; SIF-017, LUO-01 (eq. 5.8, the same law in I₃ = J²).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NeoHookean;
 

@@ -5,11 +5,12 @@
 //!
 //! ```math
 //! \alpha + \beta = \frac{\psi_i - \psi_j}{\sigma_i - \sigma_j} \ \text{(flip)}, \qquad
-//!    \alpha - \beta = \frac{\psi_i + \psi_j}{\sigma_i + \sigma_j} \ \text{(twist)}, \qquad \psi_i = \partial\psi/\partial\sigma_i.
+//!    \alpha - \beta = \frac{\psi_i + \psi_j}{\sigma_i + \sigma_j} \ \text{(twist)}, \qquad
+//!    \psi_i = \partial\psi/\partial\sigma_i.
 //! ```
 //!
-//! Each law gives both quotients in a form without the vanishing denominators, so equal stretches need no care. Clamping the
-//! eigenvalues at zero is then three comparisons for each kind and one 3×3 eigenproblem (SIF-030).
+//! Each law gives both quotients in a form without the vanishing denominators, so equal stretches need no care.
+//! Clamping the eigenvalues at zero is then three comparisons for each kind and one 3×3 eigenproblem (SIF-030).
 //! References: \[Teran05inv\], \[Stomakhin12\], \[Smith19\].
 
 #![allow(non_snake_case)]

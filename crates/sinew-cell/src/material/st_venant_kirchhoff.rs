@@ -16,7 +16,8 @@ use super::tangent::Tangent9;
 /// Hooke's law in the Green strain E = (FᵀF − I)/2.
 ///
 /// ```math
-/// \psi = \mu\, E : E + \tfrac{\lambda}{2} \operatorname{tr}^2 E, \qquad P = F S, \quad S = 2\mu E + \lambda \operatorname{tr}(E) I
+/// \psi = \mu\, E : E + \tfrac{\lambda}{2} \operatorname{tr}^2 E, \qquad P = F S, \quad
+///    S = 2\mu E + \lambda \operatorname{tr}(E) I
 /// ```
 ///
 /// A polynomial in F: fast, smooth, finite everywhere. It softens in compression (a bar under uniaxial strain becomes

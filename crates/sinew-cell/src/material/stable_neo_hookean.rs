@@ -21,10 +21,10 @@ use super::volume::VolumeTerm;
 ///    P = \mu F + \bigl((\lambda + \mu)(J - 1) - \mu\bigr) \operatorname{cof} F
 /// ```
 ///
-/// which is μ/2 (I₁ − 3) + λ′/2 (J − α)² of the paper with λ′ = λ + μ and α = 1 + μ/λ′, less its value at rest. With this λ′
-/// small strains give exactly Hooke's law with μ, λ \[Pa\]. Smooth and finite under collapse and inversion, from which it
-/// recovers. The paper's optional term −μ/2 ln(I₁ + 1), which only matters when a cell collapses to a point, is left out: it
-/// would spoil the small-strain limit of these coefficients.
+/// which is μ/2 (I₁ − 3) + λ′/2 (J − α)² of the paper with λ′ = λ + μ and α = 1 + μ/λ′, less its value at rest. With
+/// this λ′ small strains give exactly Hooke's law with μ, λ \[Pa\]. Smooth and finite under collapse and inversion,
+/// from which it recovers. The paper's optional term −μ/2 ln(I₁ + 1), which only matters when a cell collapses to a
+/// point, is left out: it would spoil the small-strain limit of these coefficients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StableNeoHookean;
 

@@ -144,8 +144,8 @@ impl InvariantLaw for TransverselyIsotropic {
         S::select(invariants.J.gt(S::zero()), energy, S::splat(f64::INFINITY))
     }
 
-    /// From the Green strain E, without differences of numbers of order one. With h = 2 E a the first term is G₁ |h − (a·h) a|²/I₄²; and with p, q and
-    /// r the entries of cof C across the fibers, whose determinant is I₃ I₄,
+    /// From the Green strain E, without differences of numbers of order one. With h = 2 E a the first term is G₁
+    /// |h − (a·h) a|²/I₄²; and with p, q and r the entries of cof C across the fibers, whose determinant is I₃ I₄,
     /// ```math
     /// w - 1 = \frac{(p - q)^2 + 4 r^2}{2 s\, (p + q + 2 s)}, \qquad s = \sqrt{I_3 I_4},
     /// ```

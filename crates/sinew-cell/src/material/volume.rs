@@ -9,12 +9,14 @@
 //!    \qquad V = \sum_q w_q
 //! ```
 //!
-//! it does not \[Nagtegaal74\], \[Simo85\]; `docs/design/locking.md` has the figures. The sum is a true energy, with the stress and the tangent
+//! it does not \[Nagtegaal74\], \[Simo85\]; `docs/design/locking.md` has the figures. The sum is a true energy, with
+//! the stress and the tangent
 //!
 //! ```math
 //! P_q = P_0 + p\, \frac{\partial\theta}{\partial F}, \quad p = \lambda U'(\bar\theta), \qquad
 //!    K = \sum_q w_q \Bigl( \frac{\partial^2\psi_0}{\partial F^2} + p\, \frac{\partial^2\theta}{\partial F^2} \Bigr)
-//!    + \frac{\lambda U''(\bar\theta)}{V}\, G \otimes G, \quad G_a = \sum_q w_q \frac{\partial\theta}{\partial F} \nabla N_a .
+//!    + \frac{\lambda U''(\bar\theta)}{V}\, G \otimes G, \quad
+//!    G_a = \sum_q w_q \frac{\partial\theta}{\partial F} \nabla N_a .
 //! ```
 //!
 //! For the definite tangent, the negative eigenvalues of the bracket, which is the tangent of ψ₀ + pθ at one point,

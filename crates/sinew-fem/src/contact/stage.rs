@@ -9,19 +9,23 @@
 //! all evaluations along the way. In penalty mode, the first iterates of a step find exits, which are then fixed so
 //! that the iteration ends.
 
+mod lagged;
+mod obstacles;
 mod speculative;
+mod sweep;
 mod touch;
 
-use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, free_fraction};
-use sinew_geometry::shape::{Pose, Shape};
-use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
+use lagged::Lagged;
+use obstacles::{WorldPlane, world_planes};
+use sinew_geometry::proximity::{Candidates, SurfaceTree};
+use sinew_geometry::shape::Pose;
+use sinew_math::parallel::for_each_block_mut;
 use sinew_math::{Mat3, Vec3};
 use speculative::SpeculativeContacts;
 
-use super::lagged::{Response, recall};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};
-use super::restitution::{Meeting, travel};
-use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH, Party};
+use super::restitution::Meeting;
+use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH};
 use super::surface::{ContactModel, PlaneGroup};
 use crate::collider::{Collider, collider_poses};
 use crate::control::Control;
@@ -66,14 +70,6 @@ impl Active {
         if second == NO_VERTEX { [first, NO_VERTEX, self.groups[1], NO_VERTEX] } else { self.vertices }
     }
 
-    /// Index of its pair among those with restitution, and the sign of the order in which the pair names the two.
-    fn pair(&self, contact: &ContactModel) -> Option<(usize, f64)> {
-        let [g, h] = self.groups.map(|group| group as usize);
-        let key = (g.min(h), g.max(h));
-        let pair = contact.bouncing.binary_search_by_key(&key, |&(g, h, _)| (g, h)).ok()?;
-        Some((pair, if g <= h { 1.0 } else { -1.0 }))
-    }
-
     /// Whether it has friction or restitution.
     fn is_lagged(&self) -> bool {
         self.friction > 0.0 || self.bounces
@@ -100,17 +96,6 @@ impl ContactTerm {
     }
 }
 
-/// A contact that acted at the start of the step.
-#[derive(Clone, Copy, Debug)]
-struct Lagged {
-    key: [u32; 4],
-    vertices: [u32; 4],
-    weights: [f64; 4],
-    response: Response,
-    /// Σ wᵢ yᵢ at the start of the step, carried along with a half-space \[m\].
-    anchor: Vec3,
-}
-
 #[derive(Clone, Default)]
 struct Chunk {
     active: Vec<Active>,
@@ -121,21 +106,6 @@ impl Chunk {
     fn clear(&mut self) {
         self.active.clear();
         self.energy = 0.0;
-    }
-}
-
-/// A half-space in the world.
-#[derive(Clone, Copy, Debug)]
-struct WorldPlane {
-    normal: Vec3,
-    offset: f64,
-}
-
-impl WorldPlane {
-    fn blend(&self, other: &Self, share: f64) -> Self {
-        let normal = self.normal * (1.0 - share) + other.normal * share;
-        let size = normal.norm();
-        Self { normal: normal / size, offset: (self.offset * (1.0 - share) + other.offset * share) / size }
     }
 }
 
@@ -320,126 +290,6 @@ impl ContactStage {
         }
     }
 
-    /// Creates the lagged contacts from those at the start of the step.
-    fn lag(&mut self, contact: &ContactModel, state: &State) {
-        let mut lagged = std::mem::take(&mut self.lagged);
-        for active in self.active().filter(|active| active.is_lagged()) {
-            let place = combine(active.vertices, active.weights, &self.start);
-            let anchor = match contact.planes.iter().find(|plane| active.is_at(plane)) {
-                Some(&PlaneGroup { collider, .. }) => {
-                    self.poses[collider].to_world(state.history.collider_poses[collider].to_local(place))
-                }
-                None => place,
-            };
-            lagged.push(Lagged {
-                key: active.key(),
-                vertices: active.vertices,
-                weights: active.weights,
-                response: Response {
-                    normal: active.normal,
-                    normal_force: -active.slope,
-                    friction: active.friction,
-                    held: recall(&state.history.contact_memory, active.key()) * self.epsilon,
-                    push: self.push(contact, active),
-                },
-                anchor,
-            });
-        }
-        self.lagged = lagged;
-    }
-
-    /// Looks at the pairs that have a restitution: who meets whom, and how fast.
-    fn meet(&mut self, contact: &ContactModel, start: &StepStart<'_>) {
-        let StepStart { state, dt, .. } = *start;
-        let mut meetings = std::mem::take(&mut self.meetings);
-        meetings.clear();
-        meetings.resize(contact.bouncing.len(), Meeting::default());
-        for active in self.active().filter(|active| active.bounces) {
-            if let Some((pair, sign)) = active.pair(contact) {
-                meetings[pair].add(active.normal * sign, -active.slope);
-            }
-        }
-        self.meeting_speeds.clear();
-        for (k, (meeting, &(g, h, beta))) in meetings.iter_mut().zip(&contact.bouncing).enumerate() {
-            let [(v, m), (w, n)] = [g, h].map(|group| self.travel(contact, start, group));
-            let before = state.history.meeting_speeds.get(k).copied().unwrap_or(0.0);
-            self.meeting_speeds.push(meeting.complete(v - w, before, beta, 1.0 / (1.0 / m + 1.0 / n), dt));
-        }
-        self.meetings = meetings;
-    }
-
-    /// Velocity of the center of a group \[m/s\], and its mass \[kg\], which is infinite where the scene moves it.
-    fn travel(&self, contact: &ContactModel, start: &StepStart<'_>, group: usize) -> (Vec3, f64) {
-        let StepStart { masses, state, dt, .. } = *start;
-        match contact.groups[group].party {
-            Party::Body(_) => travel(masses, contact.groups[group].points.clone(), &state.velocities),
-            Party::Rigid(_) => {
-                let vertices = contact.groups[group].vertices.clone();
-                let points = vertices.flat_map(|v| contact.carriers(v)).map(|&(point, _)| point as usize);
-                let (sum, count) = points.fold((Vec3::zero(), 0), |(sum, n), p| (sum + state.velocities[p], n + 1));
-                (sum / f64::from(count.max(1)), f64::INFINITY)
-            }
-            Party::Collider(collider) => {
-                let motion = self.poses[collider].translation - state.history.collider_poses[collider].translation;
-                (motion / dt, f64::INFINITY)
-            }
-        }
-    }
-
-    /// Force that the restitution of a contact adds \[N\].
-    fn push(&self, contact: &ContactModel, active: &Active) -> f64 {
-        let pair = if active.bounces { active.pair(contact) } else { None };
-        pair.map_or(0.0, |(pair, sign)| self.meetings[pair].push(active.normal * sign, -active.slope))
-    }
-
-    /// Contacts at the start of a step, with the force on the first of each \[N\].
-    pub fn forces(&self) -> impl Iterator<Item = (&Active, Vec3)> {
-        let mut lagged = self.lagged.iter();
-        self.active().map(move |active| match active.is_lagged().then(|| lagged.next()).flatten() {
-            Some(lagged) => (active, lagged.response.force_at_rest(self.epsilon)),
-            None => (active, active.normal * -active.slope),
-        })
-    }
-
-    /// Whether colliders or half-spaces move during the step.
-    fn has_moving_obstacles(&self) -> bool {
-        let planes = self.planes[0].iter().zip(&self.planes[1]);
-        self.start != self.end || planes.into_iter().any(|(a, b)| a.normal != b.normal || a.offset != b.offset)
-    }
-
-    /// Share of their motion that colliders have completed.
-    pub fn progress(&self) -> f64 {
-        self.progress
-    }
-
-    /// Moves colliders to a share of their motion; candidates must be found again.
-    pub fn set_progress(&mut self, progress: f64) {
-        self.is_current = false;
-        self.progress = progress;
-    }
-
-    /// Vertices at points `x`, with colliders at `progress`.
-    fn place(&self, contact: &ContactModel, x: &[Vec3], progress: f64, y: &mut [Vec3]) {
-        contact.place(x, y);
-        for obstacle in &contact.obstacles {
-            for v in obstacle.vertices.clone() {
-                y[v] = if progress == 1.0 {
-                    self.end[v]
-                } else {
-                    self.start[v] + (self.end[v] - self.start[v]) * progress
-                };
-            }
-        }
-    }
-
-    fn plane(&self, index: usize, progress: f64) -> WorldPlane {
-        if progress == 1.0 {
-            self.planes[1][index]
-        } else {
-            self.planes[0][index].blend(&self.planes[1][index], progress)
-        }
-    }
-
     /// Finds candidates and exits at `x`.
     pub fn refresh(&mut self, contact: &ContactModel, x: &[Vec3]) {
         if Self::is_idle(contact) {
@@ -521,58 +371,6 @@ impl ContactStage {
         }
     }
 
-    /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`, and the share of it that is free.
-    pub fn sweep(&mut self, contact: &ContactModel, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
-        self.is_stale = false;
-        if self.tree.is_none() {
-            return 1.0;
-        }
-        self.is_current = false;
-        let (mut y, mut swept) = (std::mem::take(&mut self.y), std::mem::take(&mut self.swept));
-        self.place(contact, from, self.progress, &mut y);
-        self.place(contact, to, progress, &mut swept);
-        (self.y, self.swept) = (y, swept);
-        let mut free = 1.0f64;
-        if let Some(tree) = &mut self.tree {
-            tree.refit(&self.y, &self.swept, &self.margins);
-            tree.find(&mut self.candidates);
-            if from != to || progress != self.progress {
-                free = self.free_way(contact);
-            }
-        }
-        for &[v, index] in &self.plane_vertices {
-            let (now, then) = (self.plane(index as usize, self.progress), self.plane(index as usize, progress));
-            let before = now.normal.dot(self.y[v as usize]) - now.offset;
-            let after = then.normal.dot(self.swept[v as usize]) - then.offset;
-            if after < KEEP * before {
-                free = free.min((1.0 - KEEP) * before / (before - after));
-            }
-        }
-        free
-    }
-
-    /// Collision-free fraction of the motion from `y` to `swept`.
-    fn free_way(&self, contact: &ContactModel) -> f64 {
-        let Self { candidates, tree, y, swept, .. } = self;
-        let edges = tree.as_ref().map_or(&[][..], |tree| tree.edges());
-        let (points, count) =
-            (candidates.point_triangle.len(), candidates.point_triangle.len() + candidates.edge_edge.len());
-        let share = |pair: usize| {
-            let (kind, vertices) = if pair < points {
-                let [v, t] = candidates.point_triangle[pair];
-                let [a, b, c] = contact.triangles[t as usize];
-                (PairKind::PointTriangle, [v, a, b, c])
-            } else {
-                let [e, f] = candidates.edge_edge[pair - points];
-                let ([a, b], [c, d]) = (edges[e as usize], edges[f as usize]);
-                (PairKind::EdgeEdge, [a, b, c, d])
-            };
-            free_fraction(kind, vertices.map(|v| y[v as usize]), vertices.map(|v| swept[v as usize]), KEEP)
-        };
-        let block = |range: std::ops::Range<usize>| range.map(share).fold(1.0, f64::min);
-        reduce_blocks(count, BLOCK, block, f64::min).unwrap_or(1.0)
-    }
-
     /// Contacts at points `x`; returns their energy with that of friction \[J\].
     pub fn evaluate(&mut self, contact: &ContactModel, x: &[Vec3]) -> f64 {
         if Self::is_idle(contact) {
@@ -632,15 +430,6 @@ impl ContactStage {
         self.chunks.iter().map(|chunk| chunk.energy).sum()
     }
 
-    /// Motion of the first of a lagged contact relative to the second since the start of the step.
-    fn moved(&self, lagged: &Lagged) -> Vec3 {
-        combine(lagged.vertices, lagged.weights, &self.y) - lagged.anchor
-    }
-
-    fn lagged_energy(&self) -> f64 {
-        self.lagged.iter().map(|lagged| lagged.response.energy(self.moved(lagged), self.epsilon)).sum()
-    }
-
     /// gradient += ∂E/∂x at the place last evaluated.
     pub fn add_gradient(&self, contact: &ContactModel, gradient: &mut [Vec3]) {
         let mut add = |vertex: u32, force: Vec3| {
@@ -679,48 +468,9 @@ impl ContactStage {
         }));
         terms.extend(self.speculative.terms());
     }
-
-    /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.
-    pub fn add_obstacle_pull(&self, contact: &ContactModel, share: f64, gradient: &mut [Vec3]) {
-        for active in self.active() {
-            let mut motion = Vec3::zero();
-            if active.vertices[1] == NO_VERTEX {
-                let plane = contact.planes.iter().position(|plane| plane.group == active.groups[1] as usize);
-                if let Some(index) = plane {
-                    let from = self.plane(index, self.progress);
-                    let to = self.plane(index, (self.progress + share).min(1.0));
-                    let place = self.y[active.vertices[0] as usize];
-                    // Decrease of the distance.
-                    let nearer = (from.normal.dot(place) - from.offset) - (to.normal.dot(place) - to.offset);
-                    motion = active.normal * -nearer;
-                }
-            } else {
-                for (&v, &w) in active.vertices.iter().zip(&active.weights) {
-                    if contact.carriers(v as usize).is_empty() {
-                        motion += (self.end[v as usize] - self.start[v as usize]) * (w * share);
-                    }
-                }
-            }
-            let force = active.normal * (active.curvature * active.normal.dot(motion));
-            for (&v, &w) in active.vertices.iter().zip(&active.weights).filter(|(v, _)| **v != NO_VERTEX) {
-                for &(point, weight) in contact.carriers(v as usize) {
-                    gradient[point as usize] += force * (w * weight);
-                }
-            }
-        }
-    }
 }
 
 fn combine(vertices: [u32; 4], weights: [f64; 4], y: &[Vec3]) -> Vec3 {
     let parts = vertices.iter().zip(&weights).filter(|(v, _)| **v != NO_VERTEX);
     parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + y[v as usize] * w)
-}
-
-fn world_planes(contact: &ContactModel, poses: &[Pose], out: &mut Vec<WorldPlane>) {
-    out.clear();
-    out.extend(contact.planes.iter().map(|group| {
-        let pose = &poses[group.collider];
-        let normal = pose.rotation.rotate(group.plane.normal(group.plane.point));
-        WorldPlane { normal, offset: normal.dot(pose.to_world(group.plane.point)) }
-    }));
 }

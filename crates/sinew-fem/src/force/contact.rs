@@ -49,8 +49,8 @@ pub struct ContactForce {
     pub index: usize,
     /// Index of its speed of meeting in the history of the state.
     pub meeting: usize,
-    /// Depth of each point that the start allows \[m\]; empty where nothing starts inside. It is taken back in the first
-    /// half second.
+    /// Depth of each point that the start allows \[m\]; empty where nothing starts inside. It is taken back in the
+    /// first half second.
     pub grace: Vec<f64>,
     /// Minimum distance of each point from the collider \[m\]; empty where all may touch it.
     pub clearances: Vec<f64>,

@@ -196,11 +196,12 @@ pub trait ActiveForce {
 }
 
 /// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are
-/// right for one that neither moves by channels nor tells anything.
+/// right for one that neither moves by channels nor has probes.
 pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
-    /// Potential energy \[J\], or `None` for a force that has none (a follower pressure on an open surface, for example).
+    /// Potential energy \[J\], or `None` for a force that has none (a follower pressure on an open surface, for
+    /// example).
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64>;
     /// gradient += ∂E/∂x, the negative force \[N\].
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]);
@@ -253,7 +254,7 @@ pub trait Force: Any + Send + Sync {
     fn active(&self) -> Option<&dyn ActiveForce> {
         None
     }
-    /// Names of the numbers that it tells in every frame.
+    /// Names of its probes: the values that it reports in every frame.
     fn probe_names(&self, _channels: &ChannelTable) -> Vec<String> {
         Vec::new()
     }

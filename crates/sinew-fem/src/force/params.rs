@@ -36,8 +36,8 @@ pub trait ForceParams: Debug + Send + Sync + 'static {
     fn renumbered(&self, _map: &dyn NodeMap) -> Option<Renumbered> {
         None
     }
-    /// Place of its kind in the list of forces, small ones first. Sums of floating-point numbers depend on their order, so ranks stay as they are;
-    /// new kinds have none and come last, in the order in which they were added.
+    /// Place of its kind in the list of forces, small ones first. Sums of floating-point numbers depend on their order,
+    /// so ranks stay as they are; new kinds have none and come last, in the order in which they were added.
     fn rank(&self) -> u8 {
         u8::MAX
     }

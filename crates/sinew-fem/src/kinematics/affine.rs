@@ -1,11 +1,12 @@
 //! Affine bodies: every node follows four control points, so that x = A X + t with twelve numbers \[Lan22\].
 //!
 //! ```math
-//! x_p = \sum_{i=1}^4 w_{pi}\,q_i, \qquad w_{pi} = \tfrac14\,(1 + s_i\cdot y_p), \qquad X_p = c + L\,y_p, \qquad Q_i = c + L\,s_i ,
+//! x_p = \sum_{i=1}^4 w_{pi}\,q_i, \qquad w_{pi} = \tfrac14\,(1 + s_i\cdot y_p), \qquad X_p = c + L\,y_p, \qquad
+//!    Q_i = c + L\,s_i ,
 //! ```
 //!
-//! with corners sᵢ of a regular tetrahedron, the center of mass c and L Lᵀ = Σ m (X − c)(X − c)ᵀ / Σ m at rest. The unknowns are places, as those of nodes
-//! are, and the mass matrix of the four is diagonal: Σ m wᵢ wⱼ = ¼ δᵢⱼ Σ m.
+//! with corners sᵢ of a regular tetrahedron, the center of mass c and L Lᵀ = Σ m (X − c)(X − c)ᵀ / Σ m at rest. The
+//! unknowns are places, as those of nodes are, and the mass matrix of the four is diagonal: Σ m wᵢ wⱼ = ¼ δᵢⱼ Σ m.
 
 #![allow(non_snake_case)]
 

@@ -1,4 +1,4 @@
-//! Which force does not tell its exact derivative: a tangent that is wrong makes every gradient wrong.
+//! Which force does not give its exact derivative: a tangent that is wrong makes every gradient wrong.
 
 use sinew_math::Vec3;
 use sinew_math::krylov::norm;
@@ -8,8 +8,8 @@ use crate::force::{Force, Linearized};
 use crate::material::Tangent;
 
 impl Linearization<'_> {
-    /// The force, besides elasticity and contact between bodies, whose tangent differs most from its own change when the unknowns move along `d`, and the
-    /// difference over the unknowns, by central differences of step `h`.
+    /// The force, besides elasticity and contact between bodies, whose tangent differs most from its own change when
+    /// the unknowns move along `d`, and the difference over the unknowns, by central differences of step `h`.
     pub(super) fn worst_force(&self, d: &[Vec3], h: f64) -> Result<Option<(String, f64)>, LinearizationError> {
         let place = self.place;
         let (model, q) = (place.model, &place.state.unknowns);

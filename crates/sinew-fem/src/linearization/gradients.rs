@@ -80,7 +80,7 @@ pub enum GradientError {
         input: String,
         /// The relative difference.
         error: f64,
-        /// What tells no exact derivative.
+        /// What has no exact derivative.
         culprit: String,
     },
     /// The linearization failed.
@@ -405,11 +405,11 @@ impl Weights {
     }
 }
 
-/// What tells no exact derivative along a response: the worst force, if its difference is more than `least`.
+/// What has no exact derivative along a response: the worst force, if its difference is more than `least`.
 fn culprit(linearization: &Linearization<'_>, d: &[Vec3], h: f64, least: f64) -> Result<String, LinearizationError> {
     Ok(match linearization.worst_force(d, h)? {
         Some((force, difference)) if difference > least => {
-            format!("the force \"{force}\" does not tell its exact derivative")
+            format!("the force \"{force}\" does not give its exact derivative")
         }
         _ => "a contact between bodies is about to open or to close".into(),
     })

@@ -49,7 +49,8 @@ impl Parameter {
         keys.chain(lame.iter().copied()).chain([Self::Density]).collect()
     }
 
-    /// Those of the material of a body: density, and the parameters of its law where all of its cells have one material.
+    /// Those of the material of a body: density, and the parameters of its law where all of its cells have one
+    /// material.
     pub fn of(model: &Model, body: usize) -> Vec<Self> {
         let materials = &model.bodies[body].materials;
         match materials.first().filter(|first| materials.iter().all(|other| is_same(first, other))) {

@@ -13,12 +13,15 @@
 //!
 //! The solver depends on the model; [`Linearization::method`] names it.
 //!
-//! * Cells (tetrahedra, hexahedra): K is assembled in f64 and factored once by Cholesky. All right-hand sides share that factor.
-//! * Cells whose K is not positive definite, or not symmetric (pressure on an open surface): GMRES in f64 on K itself, preconditioned by the
-//!   Cholesky factor of the definite tangent, or of the symmetric part.
-//! * More than [`MAX_FACTOR_NODES`] nodes: GMRES in f64, preconditioned by the f32 conjugate gradients of Newton's method.
-//! * Lattices, alone or beside cells: GMRES in f64, preconditioned by f32 conjugate gradients with V-cycles. Products with the exact K of a lattice are computed
-//!   cell by cell, those with its definite K from the tangent that V-cycles use.
+//! * Cells (tetrahedra, hexahedra): K is assembled in f64 and factored once by Cholesky. All right-hand sides share
+//!   that factor.
+//! * Cells whose K is not positive definite, or not symmetric (pressure on an open surface): GMRES in f64 on K itself,
+//!   preconditioned by the Cholesky factor of the definite tangent, or of the symmetric part.
+//! * More than [`MAX_FACTOR_NODES`] nodes: GMRES in f64, preconditioned by the f32 conjugate gradients of Newton's
+//!   method.
+//! * Lattices, alone or beside cells: GMRES in f64, preconditioned by f32 conjugate gradients with V-cycles. Products
+//!   with the exact K of a lattice are computed cell by cell, those with its definite K from the tangent that V-cycles
+//!   use.
 //!
 //! K is the static stiffness: no inertia, no damping, and friction and fiber speed as in a step that starts and ends at
 //! the state.

@@ -312,8 +312,8 @@ impl ModelBuilder {
         self
     }
 
-    /// Lets two bodies touch, or one touch itself; the last word on a pair counts. A body and a collider touch in any case, by the stiffness and friction
-    /// of the collider, unless a rule puts a barrier between them.
+    /// Lets two bodies touch, or one touch itself; the last word on a pair counts. A body and a collider touch in any
+    /// case, by the stiffness and friction of the collider, unless a rule puts a barrier between them.
     pub fn contact(&mut self, a: Party, b: Party, rule: ContactRule) -> &mut Self {
         self.contacts.push((a, b, rule));
         self

@@ -31,7 +31,7 @@ pub use rigid::{RigidBody, RigidParams};
 pub(crate) use skinning_predictor::Motion;
 pub use skinning_predictor::{MotionSource, SkinningPredictor};
 pub use topology::{BodyMap, TopologyMap};
-use touching::most_touches;
+use touching::max_touches;
 pub(crate) use touching::{ContactFinder, allow_start};
 
 use crate::collider::{Collider, collider_poses};
@@ -201,7 +201,7 @@ impl Model {
         let rates = vec![Vec3::zero(); self.kinematics.unknown_count()];
         let mut history = History { previous_rates: rates.clone(), rates, ..History::default() };
         collider_poses(&self.colliders, &self.initial_control(), &mut history.collider_poses);
-        history.contact_memory.reserve(most_touches(self));
+        history.contact_memory.reserve(max_touches(self));
         if self.contact.has(ContactMode::Penalty) {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
             history.contact_depths = vec![0.0; self.contact.vertex_count()];

@@ -52,7 +52,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         let way = (fastest(a, mean) + fastest(b, mean)) * dt;
         let longest = LONGEST_WAY * one.cell.min(other.cell);
         if way > longest * parts && one.bounds.grown(way).overlaps(&other.bounds) {
-            parts = parts.max(most_approach(model, state, [g, h], dt) / longest);
+            parts = parts.max(max_approach(model, state, [g, h], dt) / longest);
         }
     }
     for contact in model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)) {
@@ -60,7 +60,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         let then = &model.colliders[contact.collider].pose(control);
         let body = summary(contact.body);
         let (center, reach) = (body.bounds.center(), 0.5 * body.bounds.diagonal());
-        let way = (fastest(contact.body, Vec3::zero())) * dt + moved(now, then, center, reach);
+        let way = fastest(contact.body, Vec3::zero()) * dt + moved(now, then, center, reach);
         if contact.shape.shape.distance(now.to_local(center)) <= reach + way {
             parts = parts.max(way / (LONGEST_WAY * body.cell));
         }
@@ -69,7 +69,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
 }
 
 /// Bound on how far any vertex of two groups gets behind the other group in a time `dt`.
-fn most_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f64 {
+fn max_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f64 {
     let contact = &model.contact;
     let at = |vertex: u32| {
         let carriers = contact.carriers(vertex as usize);
@@ -88,10 +88,11 @@ fn moved(now: &Pose, then: &Pose, center: Vec3, reach: f64) -> f64 {
 }
 
 /// Maximum motion of a pinned node or a collider between two commands, divided by half a cell, where penalty contact
-/// must not miss a collision.
-pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) -> f64 {
+/// must not miss a collision. `ways` is scratch.
+pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control, ways: &mut Vec<Vec3>) -> f64 {
     let cell = model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
-    let mut ways = vec![Vec3::zero(); model.kinematics.unknown_count()];
+    ways.clear();
+    ways.resize(model.kinematics.unknown_count(), Vec3::zero());
     if model.contact.has(ContactMode::Penalty) {
         model.for_each_prescribed(to, |unknown, axis, value| ways[unknown][axis] += value);
         model.for_each_prescribed(from, |unknown, axis, value| ways[unknown][axis] -= value);

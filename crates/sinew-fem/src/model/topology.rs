@@ -60,8 +60,8 @@ impl State {
     /// This state of the model `old` as one of the model `new`, whose nodes and cells are numbered by `map`.
     ///
     /// Positions, velocities, reactions and rates move along with their points, and contacts that still exist keep what
-    /// they remember. What schemes over two steps remember was made by forces that are gone, and the spectra of lattices
-    /// are those of other matrices: both are found anew.
+    /// they remember. What schemes over two steps remember was made by forces that are gone, and the spectra of
+    /// lattices are those of other matrices: both are found anew.
     pub fn carried(&self, map: &TopologyMap, old: &Model, new: &Model) -> State {
         let points = map.points(old, new);
         let from = inverse(&points, new.kinematics.point_count());
@@ -98,10 +98,7 @@ impl State {
     fn carry_unknowns(&self, from: &[Option<usize>], old: &Model, new: &Model, state: &mut State) {
         for (before, after) in old.kinematics.rigid_blocks().iter().zip(new.kinematics.rigid_blocks()) {
             for (b, a) in [(before.translation, after.translation), (before.rotation, after.rotation)] {
-                let (b, a) = (b as usize, a as usize);
-                state.unknowns.vectors[a] = self.unknowns.vectors[b];
-                state.history.rates[a] = self.history.rates[b];
-                state.history.previous_rates[a] = self.history.previous_rates[b];
+                self.carry_unknown(b, a, state);
             }
         }
         state.unknowns.rotations.clone_from(&self.unknowns.rotations);
@@ -117,6 +114,14 @@ impl State {
         }
     }
 
+    /// The unknown `before` of this state becomes the unknown `after` of the other.
+    fn carry_unknown(&self, before: u32, after: u32, state: &mut State) {
+        let (b, a) = (before as usize, after as usize);
+        state.unknowns.vectors[a] = self.unknowns.vectors[b];
+        state.history.rates[a] = self.history.rates[b];
+        state.history.previous_rates[a] = self.history.previous_rates[b];
+    }
+
     /// Unknowns of bodies in few coordinates, which keep all their cells.
     fn carry_shared_unknowns(&self, old: &Model, new: &Model, state: &mut State) {
         let shared = |model: &Model, body: usize| {
@@ -126,10 +131,7 @@ impl State {
         };
         for body in (0..old.bodies.len()).filter(|&body| old.bodies[body].deformation != Deformation::Free) {
             for (before, after) in shared(old, body).into_iter().zip(shared(new, body)) {
-                let (b, a) = (before as usize, after as usize);
-                state.unknowns.vectors[a] = self.unknowns.vectors[b];
-                state.history.rates[a] = self.history.rates[b];
-                state.history.previous_rates[a] = self.history.previous_rates[b];
+                self.carry_unknown(before, after, state);
             }
         }
     }

@@ -57,7 +57,7 @@ const MAX_RESERVED: usize = 1 << 16;
 
 /// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not
 /// for the rare model where all could.
-pub(crate) fn most_touches(model: &Model) -> usize {
+pub(crate) fn max_touches(model: &Model) -> usize {
     model.forces_of::<ContactForce>().map(|contact| contact.point_count()).sum::<usize>().min(MAX_RESERVED)
 }
 
@@ -74,7 +74,7 @@ impl ContactFinder {
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, points: &mut Vec<ContactPoint>) {
         points.clear();
         let dt = if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 };
-        points.reserve(most_touches(model));
+        points.reserve(max_touches(model));
         for contact in model.forces_of::<ContactForce>() {
             let Some(pose) = state.history.collider_poses.get(contact.collider) else { continue };
             self.touches.clear();

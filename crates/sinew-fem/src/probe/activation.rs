@@ -12,7 +12,8 @@ use sinew_math::Vec3;
 use crate::elastic::ElasticBlock;
 use crate::material::StretchedFiber;
 
-/// Calls `add(target, point, force)` with what each cell adds to ∂g/∂a of its muscle; `wanted` pairs muscles and targets.
+/// Calls `add(target, point, force)` with what each cell adds to ∂g/∂a of its muscle; `wanted` pairs muscles and
+/// targets.
 pub(crate) fn add_activation_gradients(
     block: &ElasticBlock,
     x: &[Vec3],

@@ -293,7 +293,7 @@ fn projection_excess(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     most
 }
 
-/// What a force tells of itself.
+/// The values that a force reports.
 pub struct ForceProbe {
     /// Index of the force in the model.
     pub force: usize,

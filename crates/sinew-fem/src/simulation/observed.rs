@@ -92,7 +92,7 @@ impl Simulation {
     }
 }
 
-/// What is read off a frame: probes, and where bodies touch. Found when somebody asks, since it takes as long as an
+/// What is read off a frame: probes, and where bodies touch. Computed on first use, since it takes as long as an
 /// evaluation of all forces.
 #[derive(Default)]
 pub(super) struct Observed {

@@ -1,10 +1,10 @@
 //! How the steps of a frame are taken: even, by their error, or as long as they are stable; and what is done when one
 //! fails.
 
-use sinew_math::{Quaternion, Vec3};
+use sinew_math::Quaternion;
 
 use super::Simulation;
-use crate::control::ChannelId;
+use crate::control::{ChannelId, Control};
 use crate::model::{increments_of_motion, parts_of_step};
 use crate::pacing::{AdaptiveParams, MAX_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
 use crate::report::{StepError, StepReport};
@@ -92,10 +92,7 @@ impl Simulation {
             } else {
                 self.state.history.next_dt = next;
             }
-            match total {
-                Some(total) => total.absorb(&step),
-                None => *total = Some(step),
-            }
+            add_to(total, step);
         }
         Ok(())
     }
@@ -113,7 +110,7 @@ impl Simulation {
             let now = self.state.time;
             if steps_left == 0 {
                 let stable = self.solver.stable_step(&self.model, &self.state, &self.control).unwrap_or(f64::INFINITY);
-                // Flesh that is being crushed stiffens from step to step: then every step is asked.
+                // Flesh that is being crushed stiffens from step to step, so each step gets an estimate of its own.
                 cadence = if safety * stable < 0.9 * longest { 1 } else { (2 * cadence).min(STEPS_PER_ESTIMATE) };
                 steps_left = cadence;
                 longest = safety * stable;
@@ -126,13 +123,13 @@ impl Simulation {
             let before = *rollbacks;
             // Steps that cost so little may be cut further than others.
             self.advance(target, 2 * self.params.max_halvings, total, rollbacks)?;
-            // A step that had to be halved says that the estimate has aged.
+            // A step that had to be halved shows that the estimate is too old.
             steps_left = if *rollbacks > before { 0 } else { steps_left - 1 };
         }
         Ok(())
     }
 
-    /// Steps to `target` in which nobody goes further than penalty contact can follow.
+    /// Steps to `target` that are short enough for penalty contact: no body passes through another.
     fn advance_with_care(
         &mut self,
         target: f64,
@@ -171,10 +168,7 @@ impl Simulation {
             Ok(report) => {
                 // Sums of steps drift by roundings; the clock does not.
                 self.state.time = target;
-                match total {
-                    Some(total) => total.absorb(&report),
-                    None => *total = Some(report),
-                }
+                add_to(total, report);
                 Ok(())
             }
             Err(error) if halvings == 0 || error.is_final() => Err(error),
@@ -204,7 +198,7 @@ impl Simulation {
         let largest = self.largest_increment(target).min(0.5);
         if begin == 0.0 {
             for channel in self.model.load_channels() {
-                self.increments.0[channel.0 as usize] = 0.0;
+                self.increments.0.set(channel, 0.0);
             }
         }
         // Increments that are still too large are halved again; the stack holds the ends of those that wait.
@@ -225,10 +219,7 @@ impl Simulation {
                     self.state.time = time;
                     done = end;
                     waiting -= 1;
-                    match total {
-                        Some(total) => total.absorb(&report),
-                        None => *total = Some(report),
-                    }
+                    add_to(total, report);
                 }
                 Err(error) if waiting > deepest || error.is_final() => return Err(error),
                 Err(_) => {
@@ -259,18 +250,15 @@ impl Simulation {
     /// turn at once goes through its own axis.
     fn largest_increment(&mut self, target: f64) -> f64 {
         self.drive(self.state.time);
-        self.increments.0.copy_from_slice(self.control.values());
+        self.increments.0.copy_from(&self.control);
         self.drive(target);
-        self.increments.1.copy_from_slice(self.control.values());
+        self.increments.1.copy_from(&self.control);
         let (from, to) = (&self.increments.0, &self.increments.1);
         let turn = |channels: [ChannelId; 3]| {
-            let rotation = |values: &[f64]| {
-                let [x, y, z] = channels.map(|channel| values[channel.0 as usize]);
-                Quaternion::exp_map(Vec3::new(x, y, z))
-            };
+            let rotation = |control: &Control| Quaternion::exp_map(control.vector(channels));
             rotation(to) * rotation(from).conjugate()
         };
-        // Written so that values that are no numbers are left to the step to refuse.
+        // NaN passes here; the step refuses it.
         let furthest = if self.model.moves_as_one() {
             // Flesh follows what all of its drivers do together.
             let mut drivers = self.model.driver_rotations().map(turn);
@@ -280,20 +268,15 @@ impl Simulation {
         } else {
             self.model.rotation_channels().map(|channels| turn(channels).log_map().norm()).fold(0.0, f64::max)
         };
-        let mut increments = 0.0;
-        if self.model.has_penalties() {
-            self.drive(self.state.time);
-            let from = self.control.clone();
-            self.drive(target);
-            increments = increments_of_motion(&self.model, &from, &self.control);
-        }
-        let increments = self.model.parts_by_bones(&self.state, &self.control).max(increments);
+        let by_motion =
+            if self.model.has_penalties() { increments_of_motion(&self.model, from, to, &mut self.ways) } else { 0.0 };
+        let increments = self.model.parts_by_bones(&self.state, &self.control).max(by_motion);
         let furthest = if self.solver.handles_large_rotations() { 0.0 } else { furthest };
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
-    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can repair
-    /// gets all the iterations it needs.
+    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can
+    /// repair gets all the iterations it needs.
     fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
         if self.interrupt.is_wanted() {
             return Err(StepError::Interrupted { time: self.state.time + dt });
@@ -307,5 +290,13 @@ impl Simulation {
         let result = solver.step(model, state, control, dt);
         solver.lift_iteration_limit(false);
         result
+    }
+}
+
+/// Adds the report of a step to that of its frame.
+fn add_to(total: &mut Option<StepReport>, step: StepReport) {
+    match total {
+        Some(total) => total.absorb(&step),
+        None => *total = Some(step),
     }
 }

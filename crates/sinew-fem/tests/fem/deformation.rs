@@ -57,7 +57,8 @@ fn pulled(law: Law, deformation: Deformation, force: f64) -> Run {
     run
 }
 
-/// A uniform tension stretches every cell alike, so twelve numbers are as good as all nodes, and as good as the formula.
+/// A uniform tension stretches every cell alike, so twelve numbers are as good as all nodes, and as good as the
+/// formula.
 #[test]
 fn a_pulled_affine_bar_follows_the_closed_form() {
     for law in [Law::NeoHookean, Law::StableNeoHookean, Law::Corotated, Law::MooneyRivlin] {
@@ -103,8 +104,8 @@ fn an_affine_muscle_shortens_like_one_with_free_nodes() {
     }
 }
 
-/// A spinning stiff body thrown upwards, for 0.2 s by the trapezoidal rule: how far from the parabola its center goes, how much momentum and angular momentum about the
-/// center change.
+/// A spinning stiff body thrown upwards, for 0.2 s by the trapezoidal rule: how far from the parabola its center goes,
+/// how much momentum and angular momentum about the center change.
 fn flight(steps: usize) -> [f64; 3] {
     let mut cube = affine(body("cube", hexes([0.1, 0.2, 0.3], [1, 2, 2]), spec(Law::StableNeoHookean).scaled(1e3)));
     let (velocity, spin) = (Vec3::new(1.0, 2.0, -0.5), Vec3::new(1.0, 4.0, 2.0));
@@ -139,7 +140,8 @@ fn flight(steps: usize) -> [f64; 3] {
     ]
 }
 
-/// The parabola and the momentum are exact for this rule; the angular momentum converges, slowly because no step resolves the vibrations of stiff flesh.
+/// The parabola and the momentum are exact for this rule; the angular momentum converges, slowly because no step
+/// resolves the vibrations of stiff flesh.
 #[test]
 fn affine_bodies_fly_on_parabolas_and_keep_their_spin() {
     let (coarse, fine) = (flight(40), flight(80));
@@ -312,7 +314,8 @@ fn everything() -> Model {
     builder.build().unwrap()
 }
 
-/// Gradients against differences of the energy, and products against differences of the gradients, in the unknowns of all of them at a random place.
+/// Gradients against differences of the energy, and products against differences of the gradients, in the unknowns of
+/// all of them at a random place.
 #[test]
 fn derivatives_by_few_coordinates_are_those_of_the_energy() {
     let mut run = Run::new(everything(), SolverParams::default());

@@ -126,7 +126,8 @@ fn products_are_derivatives_of_the_forces() {
     }
 }
 
-/// Differences of steps of 1e-6 of a cell leave 1e-8, whatever the strain, with active fibers and with cells that resist inversion.
+/// Differences of steps of 1e-6 of a cell leave 1e-8, whatever the strain, with active fibers and with cells that
+/// resist inversion.
 #[test]
 fn products_with_lattices_are_derivatives_of_the_forces() {
     for size in [0.0, 3e-4, 2e-3] {
@@ -456,7 +457,7 @@ impl Force for Liar {
     }
 }
 
-/// A force that lies about its derivative is named; one that tells the truth is not.
+/// A force with a wrong derivative is named; one with the right derivative is not.
 #[test]
 fn a_force_that_lies_about_its_derivative_is_named() {
     let gradients = |claimed: f64| {

@@ -2,7 +2,8 @@
 //!
 //! ```math
 //! B_{i,0}(t) = 1 \text{ on } [t_i, t_{i+1}), \qquad
-//!    B_{i,p}(t) = \frac{t - t_i}{t_{i+p} - t_i} B_{i,p-1}(t) + \frac{t_{i+p+1} - t}{t_{i+p+1} - t_{i+1}} B_{i+1,p-1}(t)
+//!    B_{i,p}(t) = \frac{t - t_i}{t_{i+p} - t_i} B_{i,p-1}(t)
+//!    + \frac{t_{i+p+1} - t}{t_{i+p+1} - t_{i+1}} B_{i+1,p-1}(t)
 //! ```
 //!
 //! Reference: \[Piegl97\], chapter 2.

@@ -13,7 +13,8 @@ use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
 
 use super::pennation::{Pennation, PennationError};
-use crate::mesh::{CellKind, CellMesh, HEX_SIGNS, hex_gradient};
+use crate::mesh::{CellKind, CellMesh};
+use crate::shape_functions::{HEX_SIGNS, hex8_gradients, hex8_map_gradient};
 
 /// A gradient below this fraction of 1 / (size of the mesh) has no direction. The mean gradient is about 1 / length;
 /// the residual of the linear system contributes far less.
@@ -238,15 +239,10 @@ fn center_gradients(kind: CellKind, corners: &[Vec3]) -> [Vec3; 8] {
 
 /// Gradients of the trilinear shape functions at ξ \[1/m\], and the Jacobian there \[m³\].
 fn hex_gradients(corners: &[Vec3], xi: Vec3) -> ([Vec3; 8], f64) {
-    let [u, v, w] = hex_gradient(&corners[..8], xi);
+    let [u, v, w] = hex8_map_gradient(&corners[..8], xi);
     let jacobian = Mat3::from_columns(u, v, w);
     let inverse = jacobian.inverse();
-    let gradients = HEX_SIGNS.map(|s| {
-        let f = [1.0 + s[0] * xi.x, 1.0 + s[1] * xi.y, 1.0 + s[2] * xi.z];
-        let local = Vec3::new(s[0] * f[1] * f[2], f[0] * s[1] * f[2], f[0] * f[1] * s[2]) * 0.125;
-        inverse.transpose_mul_vec(local)
-    });
-    (gradients, jacobian.determinant())
+    (hex8_gradients(xi).map(|local| inverse.transpose_mul_vec(local)), jacobian.determinant())
 }
 
 /// ∫ ∇N_a · ∇N_b over a cell \[m\]; 2×2×2 Gauss points in hexahedra.

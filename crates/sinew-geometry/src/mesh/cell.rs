@@ -2,6 +2,8 @@
 
 use sinew_math::Vec3;
 
+use crate::shape_functions::{HEX_SIGNS, hex8_map_gradient, tet10_map_gradient};
+
 /// Shape and node order of a cell; both follow VTK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CellKind {
@@ -25,21 +27,9 @@ const HEX_FACES: [&[usize]; 6] =
 const TET_EDGES: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
 const HEX_EDGES: [[usize; 2]; 12] =
     [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
-/// For each corner of a hexahedron, its three neighbors along ξ, η, ζ in right-handed order.
-pub(crate) const HEX_CORNERS: [[usize; 4]; 8] =
+/// Each corner of a hexahedron with its three neighbors, in right-handed order.
+pub const HEX_CORNERS: [[usize; 4]; 8] =
     [[0, 1, 3, 4], [1, 2, 0, 5], [2, 3, 1, 6], [3, 0, 2, 7], [4, 7, 5, 0], [5, 4, 6, 1], [6, 5, 7, 2], [7, 6, 4, 3]];
-/// Signs of the local coordinates (ξ, η, ζ) at the nodes of a hexahedron.
-pub(crate) const HEX_SIGNS: [[f64; 3]; 8] = [
-    [-1.0, -1.0, -1.0],
-    [1.0, -1.0, -1.0],
-    [1.0, 1.0, -1.0],
-    [-1.0, 1.0, -1.0],
-    [-1.0, -1.0, 1.0],
-    [1.0, -1.0, 1.0],
-    [1.0, 1.0, 1.0],
-    [-1.0, 1.0, 1.0],
-];
-
 /// Largest number of nodes of any cell.
 pub const MAX_CELL_NODES: usize = 10;
 
@@ -155,7 +145,7 @@ pub fn tet_volume(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
 
 /// det ∂x/∂ξ of the trilinear map at the local point ξ ∈ \[−1, 1\]³.
 fn hex_jacobian(corners: &[Vec3], xi: Vec3) -> f64 {
-    let columns = hex_gradient(corners, xi);
+    let columns = hex8_map_gradient(corners, xi);
     columns[0].dot(columns[1].cross(columns[2]))
 }
 
@@ -170,53 +160,8 @@ pub fn tet10_jacobians(nodes: &[Vec3]) -> [f64; 2] {
 
 /// det ∂x/∂ξ of the quadratic map at the local point ξ of the unit tetrahedron.
 fn tet10_jacobian(nodes: &[Vec3], xi: Vec3) -> f64 {
-    let columns = tet10_gradient(nodes, xi);
+    let columns = tet10_map_gradient(nodes, xi);
     columns[0].dot(columns[1].cross(columns[2]))
-}
-
-/// The columns ∂x/∂ξ, ∂x/∂η, ∂x/∂ζ of the quadratic map at ξ, from nodes relative to the first.
-pub(crate) fn tet10_gradient(nodes: &[Vec3], xi: Vec3) -> [Vec3; 3] {
-    let barycentric = [1.0 - xi.x - xi.y - xi.z, xi.x, xi.y, xi.z];
-    // ∂x/∂Lᵢ = Σₐ (∂Nₐ/∂Lᵢ) xₐ, then ∂/∂ξ = ∂/∂L₁ − ∂/∂L₀ and so on.
-    let mut by_corner = [Vec3::zero(); 4];
-    for (i, slope) in by_corner.iter_mut().enumerate() {
-        *slope = (nodes[i] - nodes[0]) * (4.0 * barycentric[i] - 1.0);
-    }
-    for (k, [i, j]) in TET_EDGES.into_iter().enumerate() {
-        let middle = (nodes[4 + k] - nodes[0]) * 4.0;
-        by_corner[i] += middle * barycentric[j];
-        by_corner[j] += middle * barycentric[i];
-    }
-    [by_corner[1] - by_corner[0], by_corner[2] - by_corner[0], by_corner[3] - by_corner[0]]
-}
-
-/// Quadratic shape functions of the barycentric coordinates L: Lᵢ (2Lᵢ − 1) at corners, 4 LᵢLⱼ at edge midpoints.
-pub(crate) fn tet10_weights(barycentric: [f64; 4]) -> [f64; 10] {
-    let mut weights = [0.0; 10];
-    for (weight, l) in weights.iter_mut().zip(barycentric) {
-        *weight = l * (2.0 * l - 1.0);
-    }
-    for (weight, [i, j]) in weights[4..].iter_mut().zip(TET_EDGES) {
-        *weight = 4.0 * barycentric[i] * barycentric[j];
-    }
-    weights
-}
-
-/// The columns ∂x/∂ξ, ∂x/∂η, ∂x/∂ζ of the trilinear map at ξ.
-pub(crate) fn hex_gradient(corners: &[Vec3], xi: Vec3) -> [Vec3; 3] {
-    let mut columns = [Vec3::zero(); 3];
-    for (corner, s) in corners.iter().zip(HEX_SIGNS) {
-        let f = [1.0 + s[0] * xi.x, 1.0 + s[1] * xi.y, 1.0 + s[2] * xi.z];
-        columns[0] += *corner * (0.125 * s[0] * f[1] * f[2]);
-        columns[1] += *corner * (0.125 * f[0] * s[1] * f[2]);
-        columns[2] += *corner * (0.125 * f[0] * f[1] * s[2]);
-    }
-    columns
-}
-
-/// Trilinear shape functions N_i(ξ) = ⅛ Π_d (1 + s_id ξ_d).
-pub(crate) fn hex_weights(xi: Vec3) -> [f64; 8] {
-    HEX_SIGNS.map(|s| 0.125 * (1.0 + s[0] * xi.x) * (1.0 + s[1] * xi.y) * (1.0 + s[2] * xi.z))
 }
 
 /// Cells of one kind, with the nodes of one cell after another.

@@ -15,8 +15,8 @@ pub(super) fn self_intersections(surface: &TriMesh, limit: usize) -> Vec<[u32; 2
     let bvh = Bvh::new(surface.triangle_boxes());
     let triangles: Vec<u32> = (0..surface.triangle_count() as u32).collect();
     let mut pairs = Vec::new();
-    // Few at first: where everything cuts everything, each triangle takes as long as there are triangles, and one has all the
-    // pairs that are asked for.
+    // Small batches first: where everything intersects everything, each triangle takes time in proportion to their
+    // number, and a single one may already reach the limit.
     let (mut rest, mut size) = (triangles.as_slice(), 1);
     while !rest.is_empty() && pairs.len() < limit {
         let (batch, later) = rest.split_at(size.min(rest.len()));
@@ -261,8 +261,8 @@ mod tests {
         assert_eq!(crossing.self_intersections(3), pairs[..3]);
     }
 
-    /// A tetrahedron whose faces are there 20,000 times: each copy cuts all others, and the first one has as many pairs as anyone asks for. All
-    /// pairs are 8 · 10⁸, which would take minutes.
+    /// A tetrahedron whose faces are there 20,000 times: each copy intersects all others, and the first one alone
+    /// reaches any usual limit. All pairs are 8 · 10⁸, which would take minutes.
     #[test]
     fn copies_beyond_number_are_found_at_once() {
         let corners = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)].to_vec();

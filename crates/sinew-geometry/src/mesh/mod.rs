@@ -24,7 +24,7 @@ mod winding;
 pub use aabb::Aabb;
 pub use adjacency::{Components, FaceAdjacency, NodeCells};
 pub use attributes::MeshField;
-pub use cell::{CellBlock, CellKind, MAX_CELL_NODES, tet_volume, tet10_jacobians};
+pub use cell::{CellBlock, CellKind, HEX_CORNERS, MAX_CELL_NODES, tet_volume, tet10_jacobians};
 pub use cell_mesh::CellMesh;
 pub use check::{MAX_COORDINATE, MAX_ENTRIES, MeshError, MeshReport};
 pub use nearest::{NearestPlaces, SurfacePlace};
@@ -35,6 +35,5 @@ pub use tri_topology::SurfaceTopology;
 pub use winding::WindingNumber;
 
 pub(crate) use adjacency::find_root;
-pub(crate) use cell::{HEX_SIGNS, hex_gradient, hex_weights, tet10_gradient, tet10_weights};
 pub(crate) use intersection::{overlap_depth, segment_meets_triangle, triangles_intersect};
 pub(crate) use tri_mesh::triangle_normal;

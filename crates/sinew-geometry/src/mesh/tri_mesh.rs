@@ -214,7 +214,8 @@ impl TriMesh {
         WindingNumber::new(self)
     }
 
-    /// The first of all triangles with the same vertices, in their order, and how many face as it does, less those that face the other way.
+    /// The first of all triangles with the same vertices, in their order, and how many face as it does, less those that
+    /// face the other way.
     pub(crate) fn distinct_triangles(&self) -> Vec<(u32, i32)> {
         let sorted = |triangle: &[u32; 3]| {
             let mut vertices = *triangle;

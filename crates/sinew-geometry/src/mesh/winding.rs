@@ -50,8 +50,8 @@ pub struct WindingNumber {
     dipoles: Vec<Dipole>,
     /// Corner positions of the distinct triangles, in their order.
     corners: Vec<[Vec3; 3]>,
-    /// 1, or −1 where most copies of a triangle face the other way, or 0 where they cancel. Copies count once: the error of
-    /// the dipoles would grow with their number and reach past the threshold.
+    /// 1, or −1 where most copies of a triangle face the other way, or 0 where they cancel. Copies count once: the
+    /// error of the dipoles would grow with their number and reach past the threshold.
     weights: Vec<f64>,
 }
 

@@ -35,8 +35,9 @@ const STOP_ABOVE: f64 = 1e-3;
 /// point comes near.
 const MAX_STEPS: usize = 10_000;
 
-/// The largest fraction t in \[0, 1\] of the straight motion `end − start` of the four vertices for which the primitives
-/// provably keep at least `keep` (e.g. 0.1) of their initial distance throughout; 1 if the whole motion is free.
+/// The largest fraction t in \[0, 1\] of the straight motion `end − start` of the four vertices for which the
+/// primitives provably keep at least `keep` (e.g. 0.1) of their initial distance throughout; 1 if the whole motion is
+/// free.
 ///
 /// Stops within about a thousandth of the initial distance from the distance to keep. Zero if the primitives touch at
 /// the start, and for nonfinite numbers.

@@ -115,8 +115,8 @@ impl Motion {
         Ok(motion)
     }
 
-    /// Maps a point: $`p' = a + \cos\theta\,d + \sin\theta\,k\times d + (1-\cos\theta)(k\cdot d)\,k`$ with $`d = p - a`$
-    /// \[Rodrigues 1840\].
+    /// Maps a point: $`p' = a + \cos\theta\,d + \sin\theta\,k\times d + (1-\cos\theta)(k\cdot d)\,k`$ with
+    /// $`d = p - a`$ \[Rodrigues 1840\].
     pub(super) fn apply(&self, point: Vec3) -> Vec3 {
         let p = self.translation.map_or(point, |translation| point + translation);
         let Some((a, k, angle)) = self.rotation else { return p };

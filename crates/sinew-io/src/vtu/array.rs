@@ -14,7 +14,8 @@ use crate::error::{Place, ReadError};
 use crate::memory;
 use crate::text::{not_a, parse_f64, parse_i64};
 
-/// Copies of an array at a time: its bytes, its numbers, the mesh that is made of them, and that mesh while it is looked at.
+/// Copies of an array at a time: its bytes, its numbers, the mesh that is made of them, and that mesh while it is
+/// looked at.
 const COPIES: u64 = 4;
 
 /// The bytes of a binary array.
@@ -288,7 +289,8 @@ impl<'a> ArrayReader<'_, 'a> {
         if let Some(block) = blocks.last_mut() {
             block.unpacked = usize::try_from(last).unwrap_or(usize::MAX);
         }
-        // Thirty megabytes may honestly promise all the memory of a machine. What is dishonest is refused below, by block.
+        // Thirty megabytes may honestly promise all the memory of a machine. What is dishonest is refused below, by
+        // block.
         if blocks.iter().all(|block| block.unpacked <= capacity(block, compressor)) {
             memory::require(total.saturating_mul(COPIES)).map_err(|short| {
                 let what = format!("the array \"{}\" of {} numbers", self.array.name, total / self.size as u64);

@@ -214,8 +214,9 @@ pub fn without_lanes<K: LaneKernel>(kernel: K) -> K::Output {
     <K as Levels>::portable(kernel)
 }
 
-/// Runs a kernel within another one at the level `I` of that one, as a function of its own: it is compiled once for all that call it. It should do some
-/// hundred operations, and take and return no lanes but behind references. It is compiled with what belongs to the type `Home`.
+/// Runs a kernel within another one at the level `I` of that one, as a function of its own: it is compiled once for all
+/// that call it. It should do some hundred operations, and take and return no lanes but behind references. It is
+/// compiled with what belongs to the type `Home`.
 #[inline(always)]
 pub fn call<I: Isa, Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output {
     I::call::<Home, K>(kernel)
@@ -249,8 +250,9 @@ fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
     }
 }
 
-/// A kernel at each level, as functions of a type. The compiler collects functions of types by the file of the type, works on one collection per core, and keeps
-/// what has not changed; free functions would all be in one, whatever the kernel.
+/// A kernel at each level, as functions of a type. The compiler collects functions of types by the file of the type,
+/// works on one collection per core, and keeps what has not changed; free functions would all be in one, whatever the
+/// kernel.
 trait Levels {
     /// # Safety
     /// The processor has AVX2 and FMA.

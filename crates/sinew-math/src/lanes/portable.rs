@@ -6,8 +6,8 @@ use crate::scalar::{LaneScalar, Real, Scalar, Work, run_apart};
 
 /// `N` numbers, each treated as if it were alone. Runs on any processor; the reference for the others.
 ///
-/// On x86-64, where it is the fallback for processors that are older than AVX2, its operations are function calls: inlined and unrolled for
-/// each lane, this one level would take most of the time to compile a kernel.
+/// On x86-64, where it is the fallback for processors that are older than AVX2, its operations are function calls:
+/// inlined and unrolled for each lane, this one level would take most of the time to compile a kernel.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Portable<T, const N: usize>([T; N]);
@@ -197,6 +197,7 @@ impl<T: Real, const N: usize> Scalar for Portable<T, N> {
 impl<T: Real, const N: usize> LaneScalar for Portable<T, N> {
     type Element = T;
     const LANES: usize = N;
+    const IS_FALLBACK: bool = cfg!(target_arch = "x86_64");
 
     #[inline(always)]
     fn load(values: &[T]) -> Self {

@@ -111,7 +111,8 @@ impl<S: Scalar> Work for Decompose<'_, S> {
     }
 }
 
-/// [`svd3`] of one matrix of plain numbers, compiled for the active instruction-set level. Same bits, several times faster.
+/// [`svd3`] of one matrix of plain numbers, compiled for the active instruction-set level. Same bits, several times
+/// faster.
 pub fn svd3_plain<T: Real>(f: &Mat3<T>) -> Svd3<T> {
     dispatch(PlainKernel(f))
 }

@@ -1,9 +1,10 @@
 //! Fiber length over time: $`\dot{\tilde l} = v_m \tilde v`$, with $`\tilde v`$ such that fiber and tendon balance.
 //!
 //! A short tendon is stiff, and the force of an unloaded fiber does not determine its velocity, so steps are implicit:
-//! the balance is solved for the length at the end of a step, with the velocity $`(\tilde l_{n+1} - \tilde l_n) / (v_m \Delta t)`$ in it; velocities are never solved for. Two half steps and one whole step give an error estimate and, by
-//! extrapolation, second order. The extrapolated implicit Euler method is A-stable and damps stiff components
-//! \[HairerWanner96, IV.9\].
+//! the balance is solved for the length at the end of a step, with the velocity
+//! $`(\tilde l_{n+1} - \tilde l_n) / (v_m \Delta t)`$ in it; velocities are never solved for. Two half steps and one
+//! whole step give an error estimate and, by extrapolation, second order. The extrapolated implicit Euler method is
+//! A-stable and damps stiff components \[HairerWanner96, IV.9\].
 
 use super::{Actuator, ActuatorError, Fiber, require_activation, require_not_negative, require_positive};
 use crate::root::first_root;
@@ -237,8 +238,8 @@ impl Actuator {
         Ok(self.fiber_at(first_root(start, far, balance)).length)
     }
 
-    /// Force along the tendon, in $`F_0`$, of a fiber that reaches its length in a step, and its derivative with respect
-    /// to $`s`$.
+    /// Force along the tendon, in $`F_0`$, of a fiber that reaches its length in a step, and its derivative with
+    /// respect to $`s`$.
     fn moving_pull(&self, fiber: Fiber, step: Step) -> (f64, f64) {
         let velocity_per_length = 1.0 / (step.duration * self.params.max_speed);
         let velocity = (fiber.length - step.fiber_length) * velocity_per_length;

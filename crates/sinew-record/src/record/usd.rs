@@ -1,9 +1,9 @@
 //! USDA: moving surfaces for Blender, Houdini, Maya and usdview, and through them Alembic.
 //!
 //! A `Mesh` per body with points sampled over time and velocities for motion blur, and one per rigid shape with a
-//! sampled transform. Where cells are removed, the triangles are sampled too, at the frames where they change. USD groups samples by attribute, not by time, so samples are spooled beside the file until the
-//! end. Short animations are one file. The samples of long ones are in value clips: files of some frames each that
-//! readers open on demand.
+//! sampled transform. Where cells are removed, the triangles are sampled too, at the frames where they change. USD
+//! groups samples by attribute, not by time, so samples are spooled beside the file until the end. Short animations are
+//! one file. The samples of long ones are in value clips: files of some frames each that readers open on demand.
 
 mod layer;
 

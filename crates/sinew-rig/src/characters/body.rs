@@ -158,8 +158,8 @@ pub fn motion_names(character: Character) -> Vec<&'static str> {
 /// skin.
 ///
 /// # Errors
-/// When a parameter is invalid, there would be too many keys, the edge is too long for the shape, or so short that there
-/// would be too many vertices.
+/// When a parameter is invalid, there would be too many keys, the edge is too long for the shape, or so short that
+/// there would be too many vertices.
 pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
     let CharacterParams { character, edge, frame_rate, seconds, motion } = *params;
     for (name, value) in [("edge", edge), ("frame_rate", frame_rate), ("seconds", seconds)] {

@@ -1,6 +1,7 @@
 //! Bodies as the zero set of a field: lumps along bones that blend where they are connected.
 //!
-//! Lumps of a branch are joined by the quadratic smooth minimum, with $`h = \tfrac12 + \tfrac{a-b}{2k}`$ within 0 and 1:
+//! Lumps of a branch are joined by the quadratic smooth minimum, with $`h = \tfrac12 + \tfrac{a-b}{2k}`$ within 0 and
+//! 1:
 //!
 //! ```math
 //! \min_k(a, b) = (1-h)\,a + h\,b - k\,h(1-h)

@@ -1,9 +1,9 @@
 //! Surface nets: quadrilaterals around the edges of a cubic grid that cross the zero set of a field.
 //!
 //! Each cube that the surface crosses gets a vertex for each piece of it; vertices then move along the surface to even
-//! spacing and onto it by Newton steps $`p \leftarrow p - f\,\nabla f/|\nabla f|^2`$. A grid face with alternating signs
-//! would be ambiguous. One of its inside corners is set to outside, so pieces in a cube are always simple rings, and
-//! the net is a manifold.
+//! spacing and onto it by Newton steps $`p \leftarrow p - f\,\nabla f/|\nabla f|^2`$. A grid face with alternating
+//! signs would be ambiguous. One of its inside corners is set to outside, so pieces in a cube are always simple rings,
+//! and the net is a manifold.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,8 @@
 //! Skin weights, as a careful rigger would paint them.
 //!
-//! At each joint of a chain the weight passes to the next joint, over about one radius of the limb: $`w_i = S_i\,(1 - S_{i+1})`$ with $`S_i`$ the product of smooth steps up to joint i. The share of a chain at a vertex is the share of its
-//! lumps in the field there.
+//! At each joint of a chain the weight passes to the next joint, over about one radius of the limb:
+//! $`w_i = S_i\,(1 - S_{i+1})`$ with $`S_i`$ the product of smooth steps up to joint i. The share of a chain at a
+//! vertex is the share of its lumps in the field there.
 
 use rayon::prelude::*;
 use sinew_geometry::TriMesh;

@@ -11,7 +11,7 @@ use sinew_scene::spec::lab::Lab;
 
 use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
-use super::measure::{between, crossing};
+use super::measure::{between, crossing, largest_change};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
@@ -266,7 +266,7 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     let passing = length.iter().position(|&l| l < 1.0);
     let speed = passing.filter(|&k| k > 0).map_or(f64::NAN, |k| at_optimum(&course[..=k].to_vec()).speed);
     let way = shortening[shortening.len() - 1] - recoil;
-    let volume = sheet.column(7).iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    let volume = largest_change(&sheet.column(7));
     let last = length[length.len() - 1];
     let model = actuator_course(specimen, &start, load, &time);
     session.figure("load", load);

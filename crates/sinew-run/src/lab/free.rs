@@ -6,6 +6,7 @@ use sinew_scene::spec::lab::Lab;
 
 use super::FigureKind;
 use super::apparatus::{Apparatus, Grip, Setting, Speed};
+use super::measure::largest_change;
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
@@ -47,7 +48,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     }
     let sheet = &session.sheet;
     let last = sheet.rows[sheet.rows.len() - 1].clone();
-    let volume = sheet.column(5).iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    let volume = largest_change(&sheet.column(5));
     let plots = [
         (
             "Shortening",

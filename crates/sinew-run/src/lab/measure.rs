@@ -57,6 +57,11 @@ pub(super) fn lowest(values: &[f64]) -> Option<usize> {
     (0..values.len()).min_by(|&a, &b| values[a].total_cmp(&values[b]))
 }
 
+/// Largest distance of ratios from one.
+pub(super) fn largest_change(ratios: &[f64]) -> f64 {
+    ratios.iter().fold(0.0, |largest: f64, ratio| largest.max((ratio - 1.0).abs()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

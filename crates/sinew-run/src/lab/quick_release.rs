@@ -8,7 +8,7 @@ use sinew_scene::spec::lab::Lab;
 
 use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Setting, Speed};
-use super::measure::{is_rising, lowest, time_constant};
+use super::measure::{is_rising, largest_change, lowest, time_constant};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
@@ -69,7 +69,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let (time, force, length) = (sheet.column(0), sheet.column(2), sheet.column(3));
     let least = lowest(&force).unwrap_or(0);
     let last = force.len() - 1;
-    let volume = sheet.column(6).iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    let volume = largest_change(&sheet.column(6));
     let constant = time_constant(&time[least..], &force[least..]).unwrap_or(0.0);
     let rises = is_rising(&force[least..], ROUNDING);
     session.figure("drop", force[least] / force[last]);

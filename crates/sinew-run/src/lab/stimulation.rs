@@ -7,7 +7,7 @@ use sinew_scene::spec::lab::{Lab, Protocol};
 
 use super::FigureKind;
 use super::apparatus::{Apparatus, Grip, Setting, Speed};
-use super::measure::{crossing, peak};
+use super::measure::{crossing, largest_change, peak};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
@@ -104,7 +104,7 @@ fn decay(specimen: &Specimen) -> f64 {
 fn common(session: &mut Session<'_>) {
     let largest = |column: usize| session.sheet.column(column).into_iter().fold(0.0, f64::max);
     let activation = largest(2);
-    let volume = session.sheet.column(6).iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    let volume = largest_change(&session.sheet.column(6));
     let passive = session.sheet.rows.first().map_or(f64::NAN, |row| row[3]);
     session.figure("peak_activation", activation);
     session.figure("passive_force", passive);

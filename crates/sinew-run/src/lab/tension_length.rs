@@ -8,7 +8,7 @@ use sinew_scene::spec::lab::Lab;
 
 use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
-use super::measure::{crossing, peak};
+use super::measure::{crossing, largest_change, peak};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
@@ -126,9 +126,8 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     let top = curve_of(1.0);
     let errors = length.iter().zip(&developed).map(|(&l, f)| (f / force - curve_of(l) / top).abs());
     session.figure("curve_error", errors.fold(0.0, f64::max));
-    let change = |volumes: Vec<f64>| volumes.iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
-    session.figure("volume_change", change(column(&|_, total| total.volume)));
-    session.figure("passive_volume_change", change(column(&|passive, _| passive.volume)));
+    session.figure("volume_change", largest_change(&column(&|_, total| total.volume)));
+    session.figure("passive_volume_change", largest_change(&column(&|passive, _| passive.volume)));
     let at_end = nearest.is_some_and(|i| i == 0 || i + 1 == rows.len());
     if at_end {
         session.notes.push("the developed force is largest at an end of `lengths`: its peak may lie outside".into());

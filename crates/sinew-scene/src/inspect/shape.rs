@@ -1,6 +1,7 @@
 //! Shape quality of one cell.
 
 use sinew_geometry::CellKind;
+use sinew_geometry::mesh::HEX_CORNERS;
 use sinew_math::Vec3;
 
 /// Shape of a cell.
@@ -21,10 +22,6 @@ impl CellShapeQuality {
         self.min_angle.min(std::f64::consts::PI - self.max_angle)
     }
 }
-
-/// For each corner of a hexahedron its three neighbors in right-handed order.
-const HEX_CORNERS: [[usize; 4]; 8] =
-    [[0, 1, 3, 4], [1, 2, 0, 5], [2, 3, 1, 6], [3, 0, 2, 7], [4, 7, 5, 0], [5, 4, 6, 1], [6, 5, 7, 2], [7, 6, 4, 3]];
 
 /// Smallest and largest corner Jacobian of a hexahedron \[m³\]; both have the same sign unless it is folded.
 pub(crate) fn hex_jacobians(x: &[Vec3]) -> [f64; 2] {

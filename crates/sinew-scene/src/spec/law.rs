@@ -1,5 +1,5 @@
-//! Tables of constitutive laws, made from the declarations of the laws themselves (`sinew_cell::material::DeclaredLaw`).
-//! No law is named here.
+//! Tables of constitutive laws, made from the declarations of the laws themselves
+//! (`sinew_cell::material::DeclaredLaw`). No law is named here.
 
 use std::collections::BTreeMap;
 

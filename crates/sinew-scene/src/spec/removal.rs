@@ -7,7 +7,8 @@ use crate::{
 };
 
 table! {
-    /// Cells that are taken away during a run. What is left keeps its mass and momentum; what was held by them alone falls.
+    /// Cells that are taken away during a run. What is left keeps its mass and momentum; what was held by them alone
+    /// falls.
     pub struct Removal as "remove" {
         /// The cells: those whose center lies in a region of space, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("lower-half");

@@ -58,7 +58,8 @@ impl ContactStage {
         self.speculative.meetings.clear();
     }
 
-    /// Looks at the way of the last [`sweep`](Self::sweep), which is not free: finds who would meet on it. Says whether there is anybody new.
+    /// Finds the pairs that would meet on the way of the last [`sweep`](Self::sweep), which is not free. Returns
+    /// whether one of them is new.
     pub fn look_ahead(&mut self, contact: &ContactModel) -> bool {
         let mut ahead = std::mem::take(&mut self.speculative);
         let SpeculativeContacts { meetings, blocked, first } = &mut ahead;

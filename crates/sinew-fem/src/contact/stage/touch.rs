@@ -6,7 +6,8 @@ use sinew_math::Vec3;
 use super::super::barrier::{barrier, mollifier};
 use super::super::material_space::Exit;
 use super::super::surface::ContactModel;
-use super::{Active, Chunk, ContactStage, NO_VERTEX, WorldPlane, combine};
+use super::obstacles::WorldPlane;
+use super::{Active, Chunk, ContactStage, NO_VERTEX, combine};
 
 /// Edges fade out below this squared sine of their angle \[Li20\].
 const PARALLEL: f64 = 1e-3;

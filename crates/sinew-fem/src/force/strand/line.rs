@@ -35,11 +35,6 @@ impl Line {
         line
     }
 
-    /// From a weighted sum of points to a position in space, which is added to [`Line::vector`].
-    pub fn to_place(from: &[(u32, f64)]) -> Self {
-        Self::between(from, &[])
-    }
-
     fn add(&mut self, point: u32, coefficient: f64) {
         // Ends in one cell share points. The lists are short, so a search suffices.
         match self.entries.iter_mut().find(|entry| entry.0 == point) {

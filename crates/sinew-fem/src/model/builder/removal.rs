@@ -14,6 +14,7 @@ use sinew_math::Vec3;
 use thiserror::Error;
 
 use super::{BodyParams, ModelBuilder};
+use crate::faces::sorted_corners;
 use crate::force::{AttachTarget, NodeMap};
 use crate::model::Deformation;
 use crate::model::topology::{BodyMap, TopologyMap};
@@ -151,7 +152,7 @@ struct Loss<'a> {
 
 impl<'a> Loss<'a> {
     fn new(body: usize, bodies: &'a [BodyParams], rest: RemainingMesh) -> Self {
-        let boundary = rest.mesh.boundary_triangles().into_iter().map(sorted).collect();
+        let boundary = rest.mesh.boundary_triangles().into_iter().map(sorted_corners).collect();
         Self { body, bodies, whole: &bodies[body], rest, boundary, notes: Vec::new() }
     }
 
@@ -280,14 +281,8 @@ impl NodeMap for Loss<'_> {
     }
 
     fn is_boundary(&self, body: usize, triangle: [u32; 3]) -> bool {
-        body != self.body || self.boundary.contains(&sorted(triangle))
+        body != self.body || self.boundary.contains(&sorted_corners(triangle))
     }
-}
-
-/// Corners in ascending order: a triangle, whichever way around.
-fn sorted(mut triangle: [u32; 3]) -> [u32; 3] {
-    triangle.sort_unstable();
-    triangle
 }
 
 /// Keeps the entries of a list that have a new number; an empty list stays empty.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::contact::{ContactModel, Party};
+use crate::faces::sorted_corners;
 use crate::force::ContactForce;
 use crate::model::Model;
 use crate::state::{ContactMemory, History};
@@ -46,17 +47,13 @@ fn carry_exits(history: &History, vertices: &[Option<u32>], old: &Model, new: &M
     let count = new.contact.vertex_count();
     result.contact_exits = vec![u32::MAX; count];
     result.contact_depths = vec![0.0; count];
-    let sorted = |mut triangle: [u32; 3]| {
-        triangle.sort_unstable();
-        triangle
-    };
-    let known: HashMap<[u32; 3], u32> = new.contact.triangles.iter().map(|&t| sorted(t)).zip(0..).collect();
+    let known: HashMap<[u32; 3], u32> = new.contact.triangles.iter().map(|&t| sorted_corners(t)).zip(0..).collect();
     for (vertex, (&exit, &depth)) in history.contact_exits.iter().zip(&history.contact_depths).enumerate() {
         let Some(vertex) = vertices[vertex] else { continue };
         let corners = old.contact.triangles.get(exit as usize);
         let corners =
             corners.and_then(|&[a, b, c]| Some([vertices[a as usize]?, vertices[b as usize]?, vertices[c as usize]?]));
-        if let Some(&triangle) = corners.and_then(|corners| known.get(&sorted(corners))) {
+        if let Some(&triangle) = corners.and_then(|corners| known.get(&sorted_corners(corners))) {
             result.contact_exits[vertex as usize] = triangle;
             result.contact_depths[vertex as usize] = depth;
         }

@@ -136,7 +136,7 @@ impl NewtonLoop<'_> {
             }
             let iterations = report.newton_iterations;
             if iterations >= self.params.max_newton
-                && iterations >= *most.get_or_insert_with(|| self.most_iterations(merit))
+                && iterations >= *most.get_or_insert_with(|| self.max_iterations(merit))
             {
                 if is_running_away {
                     return Err(Failure::Singular(SolveFailure::Unheld { distance: self.max_stride }));
@@ -255,7 +255,7 @@ impl NewtonLoop<'_> {
     /// Maximum number of iterations. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or
     /// cannot be cut any more, and a falling energy eventually reaches its minimum. In dynamics shorter steps help
     /// sooner.
-    fn most_iterations(&self, merit: Merit) -> usize {
+    fn max_iterations(&self, merit: Merit) -> usize {
         let is_scrambled = self.problem.model.has_inverted_cells(&self.problem.ctx.previous.positions);
         let is_static = !self.params.regime.is_dynamic();
         let patience = match merit.potential {

@@ -265,7 +265,8 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// The largest fraction of `direction` that forces and contact allow; contact then knows all candidates of that way.
+    /// The largest fraction of `direction` that forces and contact allow; contact then knows all candidates of that
+    /// way.
     pub(super) fn max_step(&mut self) -> f64 {
         let model = self.problem.model;
         let mut fraction = 1.0;

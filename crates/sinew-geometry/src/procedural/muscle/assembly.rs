@@ -6,7 +6,8 @@ use sinew_math::Vec3;
 
 use super::section::Section;
 use super::{MuscleCells, MuscleError, MuscleParams, MuscleShape, ProceduralMuscle};
-use crate::mesh::{CellBlock, CellKind, CellMesh, HEX_SIGNS, MeshField, hex_gradient};
+use crate::mesh::{CellBlock, CellKind, CellMesh, MeshField};
+use crate::shape_functions::{HEX_SIGNS, hex8_map_gradient};
 
 /// Smallest angle between faces \[rad\], one degree. Muscles of usual proportions have at least five; a belly wider
 /// than long has less.
@@ -93,7 +94,7 @@ impl Assembly {
             let (volume, length) = lines.entry(traits.line).or_default();
             *volume += CellKind::Hex8.volume(&corners);
             // Local coordinates range from −1 to 1.
-            *length += 2.0 * hex_gradient(&corners, Vec3::zero())[traits.fiber_axis].norm();
+            *length += 2.0 * hex8_map_gradient(&corners, Vec3::zero())[traits.fiber_axis].norm();
         }
         let volume: f64 = lines.values().map(|(volume, _)| volume).sum();
         volume / lines.values().map(|(volume, length)| volume / length).sum::<f64>()
@@ -106,7 +107,7 @@ impl Assembly {
         for (cell, (nodes, _)) in self.hexes.iter().enumerate() {
             let corners = self.corners(nodes);
             for at in HEX_SIGNS.iter().flat_map(|s| [Vec3::from(*s), Vec3::from(*s) * gauss]) {
-                let [u, v, w] = hex_gradient(&corners, at);
+                let [u, v, w] = hex8_map_gradient(&corners, at);
                 if !(u.dot(v.cross(w)) > 0.0) {
                     return Err(MuscleError::FoldedCell { cell, x: corners[0].x });
                 }
@@ -128,7 +129,7 @@ impl Assembly {
                 let along = match traits.tissue {
                     // Its cell edges have no meaning, so use the line of action.
                     Tissue::Filling => Vec3::new(1.0, 0.0, 0.0),
-                    _ => hex_gradient(&corners, at)[traits.fiber_axis].normalized(),
+                    _ => hex8_map_gradient(&corners, at)[traits.fiber_axis].normalized(),
                 };
                 fibers.push(if along.x < 0.0 { -along } else { along });
                 traits_of_cell.push(*traits);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
 use super::*;
-use crate::mesh::{CellKind, hex_gradient};
+use crate::mesh::CellKind;
+use crate::shape_functions::hex8_map_gradient;
 
 const SHAPES: [MuscleShape; 5] =
     [MuscleShape::Fusiform, MuscleShape::Unipennate, MuscleShape::Bipennate, MuscleShape::Fan, MuscleShape::TwoHeaded];
@@ -54,7 +55,7 @@ fn cells_are_well_shaped_and_the_muscle_is_one_piece() {
             let corners: Vec<Vec3> = nodes.iter().map(|node| mesh.positions()[*node as usize]).collect();
             for at in 0..8 {
                 let sign = |axis: usize| if at >> axis & 1 == 1 { g } else { -g };
-                let [u, v, w] = hex_gradient(&corners, Vec3::new(sign(0), sign(1), sign(2)));
+                let [u, v, w] = hex8_map_gradient(&corners, Vec3::new(sign(0), sign(1), sign(2)));
                 assert!(u.dot(v.cross(w)) > 0.0, "{kind:?} of {params:?}");
             }
         }

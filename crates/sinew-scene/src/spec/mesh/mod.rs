@@ -1,7 +1,7 @@
 //! Sources of the cells of a body.
 //!
-//! Each source is one file: the keys of its table, its checks, and the call of the generator. To add one, write its file
-//! and add it to [`Mesh`] and [`Mesh::source`] at the end of this file.
+//! Each source is one file: the keys of its table, its checks, and the call of the generator. To add one, write its
+//! file and add it to [`Mesh`] and [`Mesh::source`] at the end of this file.
 
 mod block;
 mod cylinder;

@@ -24,6 +24,7 @@ impl MeshSource for SphereMesh {
     }
 
     fn cell_count(&self) -> Option<f64> {
+        // 4/3 π r³.
         Some(tet_count(4.2 * self.radius.powi(3), self.cell))
     }
 

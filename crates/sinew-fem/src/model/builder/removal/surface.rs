@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sinew_geometry::embedding::Embedding;
 
-use super::{Loss, sorted};
+use super::Loss;
+use crate::faces::sorted_corners;
 
 /// Rows of an embedding under construction.
 #[derive(Default)]
@@ -29,7 +30,8 @@ impl Rows {
 }
 
 impl Loss<'_> {
-    /// Vertices in lost cells go with their triangles. The faces of cells that the removal lays bare are shown in their place.
+    /// Vertices in lost cells go with their triangles. The faces of cells that the removal lays bare are shown in their
+    /// place.
     pub(super) fn cut_surface(
         &self,
         (triangles, embedding): &(Vec<[u32; 3]>, Embedding),
@@ -46,12 +48,13 @@ impl Loss<'_> {
         let vertex = |v: u32| vertices[v as usize];
         let kept = triangles.iter().filter_map(|&[a, b, c]| Some([vertex(a)?, vertex(b)?, vertex(c)?]));
         let mut kept: Vec<[u32; 3]> = kept.collect();
-        let before: BTreeSet<[u32; 3]> = self.whole.mesh.boundary_triangles().into_iter().map(sorted).collect();
+        let before: BTreeSet<[u32; 3]> = self.whole.mesh.boundary_triangles().into_iter().map(sorted_corners).collect();
         let was_boundary: BTreeSet<[u32; 3]> =
             before.into_iter().filter_map(|triangle| self.triangle(triangle)).collect();
         let (bare, cells) = self.rest.mesh.boundary_triangles_with_cells();
         let mut vertex_of: BTreeMap<u32, u32> = BTreeMap::new();
-        for (triangle, cell) in bare.into_iter().zip(cells).filter(|(t, _)| !was_boundary.contains(&sorted(*t))) {
+        for (triangle, cell) in bare.into_iter().zip(cells).filter(|(t, _)| !was_boundary.contains(&sorted_corners(*t)))
+        {
             kept.push(
                 triangle
                     .map(|node| *vertex_of.entry(node).or_insert_with(|| rows.add(cell, std::iter::once((node, 1.0))))),

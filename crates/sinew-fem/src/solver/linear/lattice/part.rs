@@ -164,7 +164,7 @@ fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
     ties
 }
 
-/// Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
+/// Ignores poison: no code panics while it holds the lock, and scratch is valid whatever it contains.
 pub(super) fn lock(parts: &Mutex<Vec<LatticePart>>) -> MutexGuard<'_, Vec<LatticePart>> {
     parts.lock().unwrap_or_else(PoisonError::into_inner)
 }

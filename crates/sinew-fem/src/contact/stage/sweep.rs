@@ -1,0 +1,63 @@
+//! The way of all vertices in one motion: who may meet whom, and how far it is free.
+
+use sinew_geometry::proximity::{PairKind, free_fraction};
+use sinew_math::Vec3;
+use sinew_math::parallel::reduce_blocks;
+
+use super::super::surface::ContactModel;
+use super::{BLOCK, ContactStage, KEEP};
+
+impl ContactStage {
+    /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`,
+    /// and the share of it that is free.
+    pub fn sweep(&mut self, contact: &ContactModel, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
+        self.is_stale = false;
+        if self.tree.is_none() {
+            return 1.0;
+        }
+        self.is_current = false;
+        let (mut y, mut swept) = (std::mem::take(&mut self.y), std::mem::take(&mut self.swept));
+        self.place(contact, from, self.progress, &mut y);
+        self.place(contact, to, progress, &mut swept);
+        (self.y, self.swept) = (y, swept);
+        let mut free = 1.0f64;
+        if let Some(tree) = &mut self.tree {
+            tree.refit(&self.y, &self.swept, &self.margins);
+            tree.find(&mut self.candidates);
+            if from != to || progress != self.progress {
+                free = self.free_way(contact);
+            }
+        }
+        for &[v, index] in &self.plane_vertices {
+            let (now, then) = (self.plane(index as usize, self.progress), self.plane(index as usize, progress));
+            let before = now.normal.dot(self.y[v as usize]) - now.offset;
+            let after = then.normal.dot(self.swept[v as usize]) - then.offset;
+            if after < KEEP * before {
+                free = free.min((1.0 - KEEP) * before / (before - after));
+            }
+        }
+        free
+    }
+
+    /// Collision-free fraction of the motion from `y` to `swept`.
+    fn free_way(&self, contact: &ContactModel) -> f64 {
+        let Self { candidates, tree, y, swept, .. } = self;
+        let edges = tree.as_ref().map_or(&[][..], |tree| tree.edges());
+        let (points, count) =
+            (candidates.point_triangle.len(), candidates.point_triangle.len() + candidates.edge_edge.len());
+        let share = |pair: usize| {
+            let (kind, vertices) = if pair < points {
+                let [v, t] = candidates.point_triangle[pair];
+                let [a, b, c] = contact.triangles[t as usize];
+                (PairKind::PointTriangle, [v, a, b, c])
+            } else {
+                let [e, f] = candidates.edge_edge[pair - points];
+                let ([a, b], [c, d]) = (edges[e as usize], edges[f as usize]);
+                (PairKind::EdgeEdge, [a, b, c, d])
+            };
+            free_fraction(kind, vertices.map(|v| y[v as usize]), vertices.map(|v| swept[v as usize]), KEEP)
+        };
+        let block = |range: std::ops::Range<usize>| range.map(share).fold(1.0, f64::min);
+        reduce_blocks(count, BLOCK, block, f64::min).unwrap_or(1.0)
+    }
+}
