@@ -606,8 +606,8 @@ fn blend_skinning_loses_the_flesh_over_the_ulna() {
     assert!(rest > 0.0035 && least < 0.0005 && last < -0.003, "{rest} {least} {last}");
 }
 
-/// MCA-X11: folded by 125 degrees, blend skinning pushes the forearm more than 1 cm into the upper arm, which moves rigidly there, even 8 cm away from the elbow. With
-/// flesh nothing crosses (`scenes/character/arm.toml`).
+/// MCA-X11: folded by 125 degrees, blend skinning pushes the forearm more than 1 cm into the upper arm, which moves
+/// rigidly there, even 8 cm away from the elbow. With flesh nothing crosses (`scenes/character/arm.toml`).
 #[test]
 fn blend_skinning_folds_the_forearm_into_the_upper_arm() {
     let (rig, flesh) = (arm(), flesh(&arm()));

@@ -51,8 +51,8 @@ fn filled_torus_covers_the_tube_and_leaves_the_hole_open() {
     }
 }
 
-/// TER-08: every tetrahedron of the body-centered lattice of cubes of edge a has two opposite edges of a, at right angles between faces, and four of
-/// √3/2 a, at 60 degrees; 24 of them meet in every inner vertex.
+/// TER-08: every tetrahedron of the body-centered lattice of cubes of edge a has two opposite edges of length a with
+/// faces at right angles, and four of length √3/2 a with faces at 60 degrees; 24 of them meet in every inner vertex.
 #[test]
 fn body_centered_cells_are_all_alike() {
     let cell = 0.1;
