@@ -1,5 +1,5 @@
 //! `sinew bench vcycle`: time of the V-cycle of a lattice relative to memory bandwidth, and its convergence (MCA X7,
-//! X8).
+//! X8, X9).
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -335,6 +335,40 @@ mod tests {
         assert_eq!(poisson("-0.2"), Ok(-0.2));
         for text in ["0.5", "-1", "nan", "inf", "soft"] {
             assert!(poisson(text).is_err(), "{text}");
+        }
+    }
+
+    /// X9, figure 7: cycles keep their rate on cube and arm and need fewer iterations with conjugate gradients around
+    /// them. Conjugate gradients without cycles need several times as many, and the fewer with a preconditioner.
+    #[test]
+    fn curves_fall_as_figure_seven_shows() {
+        for problem in [Problem::new(cube_of(32), 0.3), Problem::arm(32, 0.3)] {
+            let curves = problem.curves().unwrap();
+            let curve = |name: &str| -> Vec<f64> {
+                let curve: Vec<f64> = serde_json::from_value(curves[name].clone()).unwrap();
+                assert!(curve[0] == 1.0 && *curve.last().unwrap() <= 1e-8, "{name}: {curve:?}");
+                curve
+            };
+            let cycles = curve("vcycle");
+            assert!(cycles[1] < 0.05 && cycles.windows(2).all(|pair| pair[1] < 0.75 * pair[0]), "{cycles:?}");
+            let counts = ["multigrid_cg", "vcycle", "jacobi_cg", "cg"].map(|name| curve(name).len());
+            assert!(counts[0] < counts[1] && 5 * counts[1] < counts[2] && counts[2] < counts[3], "{counts:?}");
+        }
+    }
+
+    /// Half of the arm is as at rest, the other is turned by 1.2 rad; the bone is held.
+    #[test]
+    fn arm_is_bent_about_its_bone() {
+        let arm = Problem::arm(32, 0.3);
+        let bent = arm.bent.unwrap();
+        for (node, place) in arm.lattice.node_places.iter().enumerate() {
+            let moved = arm.lattice.node_position(node) + bent[node];
+            let bone = (1..3).all(|axis| [4, 5].contains(&place[axis]));
+            assert_eq!(arm.fixed[node], [bone; 3]);
+            let height = moved.y - 4.5 / 32.0;
+            assert!(place[0] > 16 || bent[node].norm() < 1e-12, "{place:?}");
+            // The axis ends at sin 1.2 / 2 above its start.
+            assert!(place[0] < 32 || (height - 0.5 * 1.2_f64.sin()).abs() < 0.06, "{place:?}: {height}");
         }
     }
 

@@ -295,6 +295,36 @@ fn speed_limits_shortening() {
     assert!(slow < fast && fast < free, "{slow} m, {fast} m, {free} m");
 }
 
+/// CHE-50: the speed of a generator is its change of length over the step, as a fraction of the maximum shortening
+/// speed. Straight columns pull with F₀ₚ f_p(l) + F₀ₐ a f_a(l) f_v(v).
+#[test]
+fn speed_is_the_change_of_length_over_the_step() {
+    let (activation, dt, fastest, curves) = (0.6, 0.01, 8.0, FiberCurves::chen());
+    let model = bar(
+        |params| {
+            params.curves = curves.clone();
+            params.max_velocity = fastest;
+        },
+        |_, _| {},
+    );
+    let mut control = model.initial_control();
+    control.set_by_name("bar.activation.belly", activation).unwrap();
+    let (rest, contacts) = (model.initial_state(), Contacts::default());
+    let stretched = |l: f64| rest.positions.iter().map(|x| Vec3::new(l * x.x, x.y, x.z)).collect::<Vec<_>>();
+    for [from, to] in [[1.03, 0.98], [1.0, 1.0], [0.98, 1.02]] {
+        let mut state = rest.clone();
+        state.positions = stretched(from);
+        let ctx = StepContext { time: dt, dt, previous: &state, control: &control, contacts: &contacts };
+        let mut gradient = vec![Vec3::zero(); rest.positions.len()];
+        model.forces_of::<Strand>().next().unwrap().add_gradient(&stretched(to), &ctx, &mut gradient);
+        let end = gradient.iter().zip(&rest.positions).filter(|(_, x)| x.x > LENGTH - 1e-9);
+        let force: f64 = end.map(|(g, _)| g.x).sum();
+        let speed = curves.velocity.as_ref().unwrap().value((to - from) / (dt * fastest));
+        let expected = FROG * (curves.passive.value(to) + activation * curves.active.value(to) * speed);
+        assert!((force / expected - 1.0).abs() < 1e-9, "from {from} to {to}: {force} N instead of {expected} N");
+    }
+}
+
 #[test]
 fn explicit_steps_of_a_muscle_are_stable() {
     let model = bar(

@@ -51,8 +51,8 @@ fn filled_torus_covers_the_tube_and_leaves_the_hole_open() {
     }
 }
 
-/// TER-08: every tetrahedron of the body-centered lattice of cubes of edge a has two opposite edges of a, at right
-/// angles between faces, and four of √3/2 a, at 60 degrees; 24 of them meet in every inner vertex.
+/// TER-08: every tetrahedron of the body-centered lattice of cubes of edge a has two opposite edges of length a with
+/// faces at right angles, and four of length √3/2 a with faces at 60 degrees; 24 of them meet in every inner vertex.
 #[test]
 fn body_centered_cells_are_all_alike() {
     let cell = 0.1;
@@ -248,8 +248,7 @@ fn flat_surfaces_are_refused_even_for_repair() {
     assert!(!told.contains("inf") && !told.contains("NaN"), "{told}");
 }
 
-/// Copies of all faces wind more often round the same inside: the lattice is the same, and it takes no longer than for
-/// one.
+/// Copies of all faces wind more often round the same inside: the lattice is the same, and it takes no longer than for one.
 #[test]
 fn copies_of_a_surface_are_filled_as_one() {
     let ball = icosphere(0.1, 4).unwrap();

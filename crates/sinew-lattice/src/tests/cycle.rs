@@ -57,8 +57,8 @@ fn cycles_converge_on_the_larger_cube_too() {
     assert!(defects[1..].windows(2).all(|pair| pair[1] < 0.75 * pair[0]), "{defects:?}");
 }
 
-/// X9: cycles go on at their rate, conjugate gradients take their time. Plain ones left 0.27, 0.014 and 2.6e-4 of the
-/// residual after 10, 50 and 100 iterations in the prototype of the extract, by another norm.
+/// X9: cycles keep their rate, conjugate gradients take their time. Plain ones left 0.27, 0.014 and 2.6e-4 of the
+/// residual after 10, 50 and 100 iterations in a prototype, in another norm.
 #[test]
 fn residuals_fall_as_figure_seven_shows() {
     let curve_of = |params, method, most| {
@@ -173,8 +173,8 @@ fn hard_lumps_in_soft_flesh_converge() {
     }
 }
 
-/// A round arm with displacements that bend it by 69 degrees over 1.5 m, and its bone of one cell across, which does
-/// not move.
+/// A round arm with displacements that bend it by 69 degrees over 1.5 m, and its bone, one cell wide, which does not
+/// move.
 fn bent_arm() -> (HexLattice, Vec<Vec3>, Vec<[bool; 3]>) {
     let arm = carved([64, 17, 17], |[_, y, z]| (y as f64 - 8.0).powi(2) + (z as f64 - 8.0).powi(2) < 70.0);
     let center = Vec3::new(3.2, 8.5 * H, 8.5 * H);
@@ -200,8 +200,8 @@ fn bent_arms_with_thin_bones_converge() {
     assert!(count <= 15, "held at one end: {count}");
 }
 
-/// X9, the arm of figure 7: cycles keep their rate, conjugate gradients with a cycle before them are faster than those
-/// alone, and both far ahead of conjugate gradients without.
+/// X9, the arm of figure 7: cycles keep their rate, and converge faster as a preconditioner of conjugate gradients; both
+/// are far ahead of conjugate gradients without cycles.
 #[test]
 fn residuals_of_a_bent_arm_fall_as_figure_seven_shows() {
     let (arm, u, bone) = bent_arm();

@@ -41,9 +41,8 @@ fn a_layer_lies_below_the_middle_of_coarse_cells() {
     }
 }
 
-/// MCA-30: a coarse cell is as stiff as an eighth of the sum of the cells in it, however few they are. With volume as
-/// printed the first two numbers of a cell at rest are its stiffness; they are compared with those of a lattice that
-/// has the sums themselves.
+/// MCA-30: a coarse cell is as stiff as an eighth of the sum of the cells in it, however few they are. The state of the
+/// cells at rest is compared with that of a lattice that has these sums.
 #[test]
 fn coarse_cells_have_an_eighth_of_the_sum_of_their_children() {
     let body = carved([8, 6, 5], |[x, y, z]| (x + y * z) % 3 != 0);
