@@ -27,7 +27,8 @@ fn printed(output: &Output, status: i32) -> String {
     text(&output.stdout)
 }
 
-const TEMPLATES: [&str; 5] = ["hanging", "drop", "bar", "muscle", "press"];
+/// Templates whose size and material can be chosen.
+const TEMPLATES: [&str; 7] = ["hanging", "drop", "bar", "muscle", "press", "finger", "sweep"];
 
 #[test]
 fn every_template_passes_the_check() {
@@ -44,10 +45,50 @@ fn every_template_passes_the_check() {
             0,
         );
         let checked = printed(&sinew(&folder, &["check", &file]), 0);
-        assert!(checked.contains("ok") && checked.contains("30 frames"), "{checked}");
+        assert!(checked.contains("ok"), "{checked}");
         let written = std::fs::read_to_string(folder.join(&file)).expect("a scene");
-        assert!(written.contains("young = \"4 kPa\"") && written.contains("# "), "{written}");
+        assert!(written.starts_with("#:schema sinew.schema.json\n"), "{written}");
+        assert!(written.contains("material = \"fat\"") && written.contains("# "), "{written}");
     }
+    let schema = std::fs::read_to_string(folder.join("sinew.schema.json")).expect("a schema");
+    assert!(schema.contains("Sinew scene"));
+}
+
+/// Every template as it comes, through `check` and the first frames of `run`.
+#[test]
+fn every_template_runs() {
+    let folder = fresh_folder("new_runs");
+    let listed = printed(&sinew(&folder, &["new", "--list"]), 0);
+    for line in listed.lines() {
+        let template = line.split_whitespace().next().expect("a name");
+        if template == "mesh" {
+            continue;
+        }
+        let file = format!("{template}.toml");
+        printed(&sinew(&folder, &["new", &file, "--template", template]), 0);
+        printed(&sinew(&folder, &["check", &file]), 0);
+        let run = sinew(
+            &folder,
+            &["run", &file, "-q", "--frames", "2", "--set", "record.apng=false", "--set", "record.report=false"],
+        );
+        // Expectations at the end of the scene are not reached: status 1, or 0 where the scene has two frames.
+        assert!(matches!(run.status.code(), Some(0 | 1)), "{template}: {}", text(&run.stderr));
+        assert!(!text(&run.stderr).contains("FAILED"), "{template}: {}", text(&run.stderr));
+    }
+    printed(&sinew(&folder, &["lab", "free", "laboratory.toml", "--no-files", "--set", "lab.count=3"]), 0);
+    assert!(folder.join("character.glb").is_file());
+}
+
+#[test]
+fn the_schema_of_someone_else_is_kept() {
+    let folder = fresh_folder("new_schema");
+    std::fs::write(folder.join("sinew.schema.json"), "mine").expect("a file");
+    printed(&sinew(&folder, &["new", "a.toml", "--template", "drop"]), 0);
+    assert_eq!(std::fs::read_to_string(folder.join("sinew.schema.json")).expect("still there"), "mine");
+    std::fs::write(folder.join("hero.glb"), "mine").expect("a file");
+    let taken = sinew(&folder, &["new", "hero.toml", "--template", "character"]);
+    assert!(taken.status.code() == Some(2) && text(&taken.stderr).contains("hero.glb exists"));
+    assert_eq!(std::fs::read_to_string(folder.join("hero.glb")).expect("still there"), "mine");
 }
 
 #[test]
@@ -67,6 +108,9 @@ fn scenes_are_replaced_only_by_force_and_mistakes_have_hints() {
         (&["new", "b.toml", "--template", "drop", "--size", "3 kg"], "length"),
         (&["new", "b.toml", "--template", "drop", "--duration", "soon"], "2 s"),
         (&["new", "b.toml", "--mesh", "nothing.vtu"], "nothing.vtu"),
+        (&["new", "b.toml", "--template", "lift", "--material", "fat"], "--material"),
+        (&["new", "b.toml", "--template", "character", "--size", "3 m"], "--size"),
+        (&["new", "b.toml", "--template", "character", "--mesh", "a.glb"], "sinew skin"),
     ] {
         let output = sinew(&folder, arguments);
         let talk = text(&output.stderr);

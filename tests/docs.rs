@@ -212,6 +212,11 @@ fn generated_scene_reference_is_fresh() {
 }
 
 #[test]
+fn generated_page_of_tissues_is_fresh() {
+    support::assert_generated("docs/reference/tissues.md", &sinew::scene::spec::tissue::markdown());
+}
+
+#[test]
 fn no_file_names_the_machine_it_was_written_on() {
     // Written in two pieces, so that this file does not match itself.
     let forbidden =

@@ -6,11 +6,13 @@ mod bench;
 mod call;
 mod character;
 mod check;
+mod compare;
 mod completions;
 mod console;
 mod convert;
 mod demo;
 mod doctor;
+mod fit;
 mod gradient;
 mod lab;
 mod manual;
@@ -26,6 +28,7 @@ mod schema;
 mod signals;
 mod skin;
 mod status;
+mod sweep;
 mod table;
 
 use std::ffi::OsString;
@@ -77,6 +80,12 @@ enum Command {
     Lab(lab::Arguments),
     /// Runs a quasistatic scene and differentiates its final state
     Gradient(gradient::Arguments),
+    /// Fits material parameters of a quasistatic scene to a measured curve
+    Fit(fit::Arguments),
+    /// Runs a scene for all combinations of some values and prints one table
+    Sweep(sweep::Arguments),
+    /// Compares two runs: values over each other, differences on the bodies, one page
+    Compare(compare::Arguments),
     /// Plays a recording in the terminal, or prints its key figures
     Play(play::Arguments),
     /// Shows the state of runs and how to resume them
@@ -179,6 +188,9 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         Command::Muscle(arguments) => muscle::execute(&arguments, console),
         Command::Lab(arguments) => lab::execute(&arguments, console),
         Command::Gradient(arguments) => gradient::execute(&arguments, console),
+        Command::Fit(arguments) => fit::execute(&arguments, console),
+        Command::Sweep(arguments) => sweep::execute(&arguments, console),
+        Command::Compare(arguments) => compare::execute(&arguments, console),
         Command::Play(arguments) => play::execute(&arguments, console),
         Command::Status(arguments) => status::execute(&arguments, console),
         Command::Demo(arguments) => demo::execute(&arguments, console),

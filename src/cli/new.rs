@@ -3,14 +3,18 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use sinew_io::gltf::write_rig;
 use sinew_record::record::write_file;
+use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_run::compile::compile;
 use sinew_scene::output::check_outputs;
-use sinew_scene::template::{MeshFacts, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title};
+use sinew_scene::template::{
+    MeshFacts, SCHEMA_FILE, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title,
+};
 use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, nearest};
 
 use super::console::{self, Console};
-use super::{Failure, Status, mesh, table};
+use super::{Failure, Status, mesh, schema, table};
 
 /// Writes a commented scene, ready to run
 #[derive(Debug, clap::Args)]
@@ -35,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length, conflicts_with = "mesh")]
     pub size: Option<f64>,
 
-    /// Material: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
+    /// Tissue: flesh, fat, skin, cartilage, tongue, gel, rubber, or a Young's modulus such as "12 kPa"
     #[arg(long, value_name = "TISSUE", value_parser = Tissue::parse)]
     pub material: Option<Tissue>,
 
@@ -107,6 +111,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         options.ask(&mut std::io::stdin().lock())?;
     }
     let template = options.template.unwrap_or(if options.mesh.is_some() { Template::Mesh } else { Template::Hanging });
+    options.check(template)?;
     let mut params = TemplateParams::usual(template);
     params.size = options.size.unwrap_or(params.size);
     params.duration = options.duration.unwrap_or(params.duration);
@@ -124,17 +129,47 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     check_outputs(options.mesh.iter(), [&file]).map_err(|error| Failure::Other(error.to_string()))?;
+    if template == Template::Character {
+        params.character = character(&file, arguments.force, console)?;
+    }
     let text = scene_text(template, &params, &name);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Check the scene before writing it: a template must not contain errors.
     let scene = Scene::from_str(&text, &name, folder)?;
     let simulation = compile(&scene)?;
     write_file(&file, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
+    write_schema(&folder.join(SCHEMA_FILE))?;
     let cells: usize = simulation.model().bodies.iter().map(|body| body.mesh.cell_count()).sum();
     let (title, frames) = (scene_title(template, &params), scene.frame_count());
     console.note(&format!("wrote {}: {title} ({cells} cells, {frames} frames)", file.display()));
     console.note(&format!("next: sinew run {}", file.display()));
     Ok(Status::Done)
+}
+
+/// Writes a sample character beside the scene; returns its file name and the animation to play.
+fn character(scene: &Path, replaces: bool, console: Console) -> Result<[String; 2], Failure> {
+    let file = scene.with_extension("glb");
+    if file.exists() && !replaces {
+        return Err(Failure::Other(format!("{} exists\nhint: --force replaces it", file.display())));
+    }
+    let other = |error: String| Failure::Other(format!("{}: {error}", file.display()));
+    let params = CharacterParams { motion: Some("curl"), ..CharacterParams::of(Character::Arm) };
+    let rig = generate(&params).map_err(|error| other(error.to_string()))?;
+    let bytes = write_rig(&rig, true).map_err(|error| other(error.to_string()))?;
+    write_file(&file, &bytes).map_err(|error| Failure::Other(error.to_string()))?;
+    console.note(&format!("wrote {}", file.display()));
+    let animation = rig.animations.first().map(|animation| animation.name.clone()).unwrap_or_default();
+    Ok([file.file_name().unwrap_or_default().to_string_lossy().into_owned(), animation])
+}
+
+/// Writes the schema that the first line of the scene names; keeps a file that is not a schema of scenes.
+fn write_schema(path: &Path) -> Result<(), Failure> {
+    let schema = schema::text()?;
+    let is_own = |text: String| text.contains("\"title\": \"Sinew scene\"") && text != schema;
+    if path.exists() && !std::fs::read_to_string(path).is_ok_and(is_own) {
+        return Ok(());
+    }
+    write_file(path, schema.as_bytes()).map_err(|error| Failure::Other(error.to_string()))
 }
 
 /// Reads a mesh and reports the assumptions about it.
@@ -201,11 +236,29 @@ struct Options {
 }
 
 impl Options {
+    /// Options that the template does not have.
+    fn check(&self, template: Template) -> Result<(), Failure> {
+        let name = template.name();
+        let wrong = |text: String| Err(Failure::Other(text));
+        if self.mesh.is_some() && template == Template::Character {
+            return wrong(format!(
+                "the template \"{name}\" has its own character\nhint: `sinew skin CHARACTER.glb --scene FILE.toml` writes a scene with yours"
+            ));
+        }
+        if self.tissue.is_some() && !template.takes_material() {
+            return wrong(format!("the template \"{name}\" is about muscle: leave --material out"));
+        }
+        if self.size.is_some() && !template.takes_size() {
+            return wrong(format!("the template \"{name}\" has its own size: leave --size out"));
+        }
+        Ok(())
+    }
+
     /// Asks for missing options; an empty answer means the default.
     fn ask(&mut self, input: &mut dyn BufRead) -> Result<(), Failure> {
         if self.template.is_none() && self.mesh.is_none() {
             for template in Template::all() {
-                console::message(&format!("  {:<8} {}", template.name(), template.summary()));
+                console::message(&format!("  {:<10} {}", template.name(), template.summary()));
             }
             self.template = Some(question(input, "template", "hanging", template)?);
         }
@@ -217,7 +270,7 @@ impl Options {
             self.mesh = Some(question(input, "mesh file", "", file)?);
         }
         let template = self.template.unwrap_or(Template::Mesh);
-        if self.size.is_none() && self.mesh.is_none() {
+        if self.size.is_none() && self.mesh.is_none() && template.takes_size() {
             let usual = format_quantity(template.usual_size(), Dimension::LENGTH);
             self.size = Some(question(input, "size", &usual, mesh::length)?);
         }
@@ -225,7 +278,7 @@ impl Options {
             let answer = |text: &str| if text == "guess" { Ok(None) } else { mesh::scale(text).map(Some) };
             self.scale = question(input, "unit of the mesh (m, cm, mm, or a factor)", "guess", answer)?;
         }
-        if self.tissue.is_none() {
+        if self.tissue.is_none() && template.takes_material() {
             let names: Vec<&str> = Tissue::names().collect();
             let prompt = format!("material ({}, or a Young's modulus)", names.join(", "));
             self.tissue = Some(question(input, &prompt, names[0], Tissue::parse)?);
@@ -278,7 +331,7 @@ mod tests {
     fn a_wrong_answer_is_asked_again_and_an_empty_one_is_the_usual() {
         let mut input = std::io::Cursor::new("butter\n\n");
         let tissue = question(&mut input, "material", "fat", Tissue::parse).unwrap();
-        assert_eq!(tissue.name, "fat");
+        assert_eq!(tissue.name, Some("fat"));
         let mut nothing = std::io::Cursor::new("");
         assert!(question(&mut nothing, "mesh", "", |_| Err::<(), _>("none".into())).is_err());
     }

@@ -8,8 +8,13 @@ pub struct Arguments {}
 
 /// Runs the command.
 pub fn execute(_: &Arguments) -> Result<Status, Failure> {
-    let schema = serde_json::to_string_pretty(&sinew_scene::schema::json_schema())
-        .map_err(|error| Failure::Other(format!("the schema cannot be written as JSON: {error}")))?;
-    console::print(&(schema + "\n"))?;
+    console::print(&text()?)?;
     Ok(Status::Done)
+}
+
+/// The schema as text.
+pub(super) fn text() -> Result<String, Failure> {
+    serde_json::to_string_pretty(&sinew_scene::schema::json_schema())
+        .map(|schema| schema + "\n")
+        .map_err(|error| Failure::Other(format!("the schema cannot be written as JSON: {error}")))
 }

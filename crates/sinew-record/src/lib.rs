@@ -2,6 +2,7 @@
 //!
 //! - [`record`]: one recorder per format, which receives frame after frame
 //! - [`convert`]: the same files from a recording, later
+//! - [`compare`]: two runs side by side
 //! - [`report`] and [`artist`]: the page of a run, with the figures an artist needs for characters
 //! - [`still`]: single pictures of meshes, recordings and characters
 //!
@@ -9,6 +10,7 @@
 //! [`Recorder`](sinew_fem::Recorder), which `examples/own_recorder.rs` implements.
 
 pub mod artist;
+pub mod compare;
 pub mod convert;
 pub mod record;
 pub mod report;

@@ -6,7 +6,8 @@
 //!
 //! Start with [`compile::compile`], which builds the simulation of a scene, and [`run::run`], which steps it through
 //! its frames, keeps a journal to resume an interrupted run, and checks the expectations. [`study`] runs a scene
-//! several times, [`lab`] runs a protocol on one of its muscles.
+//! several times, [`lab`] runs a protocol on one of its muscles, [`calibration`] fits its material to a measured
+//! curve, [`sweep`] runs it for all combinations of some values.
 //!
 //! ```
 //! use sinew_run::run::{RunOptions, run};
@@ -26,6 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod calibration;
 mod checkpoint;
 pub mod compile;
 pub mod expect;
@@ -40,5 +42,6 @@ pub mod run;
 pub mod snapshot;
 pub mod study;
 mod summary;
+pub mod sweep;
 pub mod timing;
 pub mod value_names;

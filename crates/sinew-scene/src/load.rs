@@ -15,7 +15,7 @@ use crate::{
     diagnostic::{Diagnostic, SceneError, SourceText, Span},
     overrides::{self, Override},
     source::{Attachments, Source},
-    spec::{Scene, mesh},
+    spec::{Scene, mesh, tissue},
     validate,
 };
 
@@ -65,11 +65,13 @@ impl Scene {
         let mut problems = Vec::new();
         let mut root = tree::parse_document(text, 0, &mut problems);
         let has_syntax_errors = !problems.is_empty();
+        tissue::write_out_words(&mut root);
         for (i, set) in overrides.iter().enumerate() {
             overrides::apply(&mut root, set, i + 1, &mut problems);
         }
 
         mesh::write_out(&mut root);
+        tissue::write_out_tissues(&mut root);
         let mut cx = Context::recovering(has_syntax_errors);
         let mut scene = table::<Self>().decode(&root, &mut cx);
         if has_syntax_errors {

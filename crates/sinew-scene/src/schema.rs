@@ -11,6 +11,7 @@ use crate::{
     },
     spec::{
         Scene,
+        material::Material,
         mesh::{Mesh, SHORT_FORMS},
     },
 };
@@ -64,7 +65,12 @@ fn definition_schema(definition: &Definition) -> Json {
                     variant.fields.iter().filter(|field| field.key != *key).cloned().collect();
                 Some(described(variant, table_schema(&fields, Some((tag, file)))))
             });
-            json!({ "oneOf": whole.chain(short).collect::<Vec<_>>() })
+            // A word alone stands for a table with defaults only.
+            let is_complete = |variant: &&Variant| variant.fields.iter().all(|field| !field.required);
+            let words = variants.iter().filter(|_| definition.name == Material::NAME).filter(is_complete);
+            let words: Vec<&str> = words.map(|variant| variant.word).collect();
+            let word = (!words.is_empty()).then(|| json!({ "enum": words }));
+            json!({ "oneOf": whole.chain(short).chain(word).collect::<Vec<_>>() })
         }
     };
     schema["description"] = json!(definition.doc);

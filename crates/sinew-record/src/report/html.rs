@@ -78,6 +78,55 @@ pub fn sheet(title: &str, tables: &[Table], plots: &[Plot]) -> String {
     )
 }
 
+/// The page of two runs: pictures, tables and plots; in plots A is solid and B dashed.
+pub fn comparison(
+    [a, b]: [&str; 2],
+    pictures: &[(&str, &[u8])],
+    plots: &[Plot],
+    tables: &[Table],
+    notes: &[String],
+) -> String {
+    let mut sections = String::new();
+    if !pictures.is_empty() {
+        let figure = |(label, png): &(&str, &[u8])| {
+            let label = escaped(label);
+            let data = base64::encode(png);
+            format!(
+                "<figure><img alt=\"{label}\" src=\"data:image/png;base64,{data}\"><figcaption>{label}</figcaption></figure>"
+            )
+        };
+        let figures: String = pictures.iter().map(figure).collect();
+        section(
+            &mut sections,
+            "Bodies of A in colors of the distance to B, whose mesh lines are drawn",
+            &format!("<div class=\"views\">{figures}</div>"),
+        );
+    }
+    let (long, short): (Vec<&Table>, Vec<&Table>) = tables.iter().partition(|table| table.rows.len() > 40);
+    for table in short {
+        section(&mut sections, &table.title, &table_html(table));
+    }
+    let drawn: String = plots.iter().map(Plot::to_html).collect();
+    section(&mut sections, "A (solid) and B (dashed)", &format!("<div class=\"plots\">{drawn}</div>"));
+    for table in long {
+        let title = escaped(&table.title);
+        let _ = writeln!(
+            sections,
+            "<details><summary>{title} ({})</summary>{}</details>",
+            table.rows.len(),
+            table_html(table)
+        );
+    }
+    list(&mut sections, "Notes", notes);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{a} and {b}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>Two runs</h1><p>A is <code>{a}</code>, B is <code>{b}</code>.</p></header>\n{sections}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
+        include_str!("page.css"),
+        include_str!("page.js"),
+        a = escaped(a),
+        b = escaped(b),
+    )
+}
+
 pub(super) fn section(html: &mut String, title: &str, content: &str) {
     let _ = writeln!(html, "<section>\n<h2>{}</h2>\n{content}\n</section>", escaped(title));
 }

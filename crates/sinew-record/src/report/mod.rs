@@ -9,8 +9,9 @@ mod plot;
 mod probes;
 
 pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
-pub use self::html::{figures, page, sheet};
+pub use self::html::{comparison, figures, page, sheet};
 pub use self::plot::{Line, Plot, Scale, Stroke, short as short_number};
+pub use self::probes::unit_of;
 
 #[cfg(test)]
 pub(crate) mod tests {

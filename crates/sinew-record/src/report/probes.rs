@@ -81,10 +81,18 @@ const UNITS: [(&str, &str); 18] = [
     ("max", " [m]"),
 ];
 
-/// SI unit of a probe by its name; `None` for ratios, counts and unknown names.
+/// SI unit of a probe by its name, as a suffix of a title; `None` for ratios, counts and unknown names.
 fn unit(name: &str) -> Option<&'static str> {
-    let unit = UNITS.iter().find(|(part, _)| name.split('.').any(|p| p == *part)).map(|(_, unit)| *unit);
-    unit.filter(|unit| !unit.is_empty())
+    row(name).filter(|unit| !unit.is_empty())
+}
+
+fn row(name: &str) -> Option<&'static str> {
+    UNITS.iter().find(|(part, _)| name.split('.').any(|p| p == *part)).map(|(_, unit)| *unit)
+}
+
+/// SI unit of a probe by its name, such as `N`; empty for ratios, `None` for names of unknown unit.
+pub fn unit_of(name: &str) -> Option<&'static str> {
+    row(name).map(|unit| unit.trim_matches([' ', '[', ']']))
 }
 
 fn rank(group: &str) -> usize {

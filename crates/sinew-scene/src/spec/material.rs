@@ -3,6 +3,7 @@
 use sinew_cell::material::{Law, MaterialSpec, POISSON, YOUNG};
 
 use super::law::{Inversion, LawTable, ParameterOverrides, codec};
+use super::tissue::{self, TISSUES};
 use crate::{
     decode::{
         codec::{Context, Quantity, length, number, quantity, text, whole, word},
@@ -89,9 +90,9 @@ pub enum Material {
 }
 
 /// The key that names the law.
-const TYPE: &str = "type";
-const MUSCLE: &str = "muscle";
-const TENDON: &str = "tendon";
+pub(super) const TYPE: &str = "type";
+pub(super) const MUSCLE: &str = "muscle";
+pub(super) const TENDON: &str = "tendon";
 
 impl Material {
     /// A law with parameters by their keys.
@@ -99,7 +100,7 @@ impl Material {
         Self::Law(LawTable::new(law, values))
     }
 
-    /// The words for all materials in a scene.
+    /// The words for all laws in a scene; tissues have words of their own.
     pub fn words() -> Vec<&'static str> {
         Law::plain().map(Law::name).chain([MUSCLE, TENDON]).collect()
     }
@@ -123,7 +124,9 @@ impl Alternatives for Material {
     const NAME: &'static str = "material";
 
     fn doc() -> String {
-        "The elastic law of a body.".into()
+        "The elastic law of a body, or a [tissue](tissues.md) with its values. A word alone, `material = \"fat\"`, is short for \
+         `material = { type = \"fat\" }`."
+            .into()
     }
 
     fn body(defs: &mut Definitions) -> shape::Body {
@@ -136,11 +139,16 @@ impl Alternatives for Material {
         let tendon = "Tendon: the same law as muscle flesh, with constants of tendon.";
         variants.push(variant::<MuscleFlesh>(MUSCLE, &[muscle], defs));
         variants.push(variant::<MuscleFlesh>(TENDON, &[tendon], defs));
+        variants.extend(TISSUES.iter().map(|tissue| tissue.variant(defs)));
         shape::Body::Tagged { tag: TYPE, variants }
     }
 
     fn decode_alternative(node: &Node, cx: &mut Context) -> Self {
-        match read_tag(node, cx, TYPE, &Self::words()) {
+        let written_out = tissue::written_out(node);
+        let node = written_out.as_ref().unwrap_or(node);
+        let words: Vec<&'static str> =
+            Self::words().into_iter().chain(TISSUES.iter().map(|tissue| tissue.name)).collect();
+        match read_tag(node, cx, TYPE, &words) {
             Some(MUSCLE) => Self::Muscle(MuscleFlesh::decode_fields(node, cx, Some(TYPE))),
             Some(TENDON) => Self::Tendon(MuscleFlesh::decode_fields(node, cx, Some(TYPE))),
             Some(word) => {

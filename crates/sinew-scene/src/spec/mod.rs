@@ -21,6 +21,7 @@ pub mod rigid;
 pub mod solver;
 pub mod strand;
 pub mod study;
+pub mod tissue;
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,13 @@
 //! Templates: scenes to start from. `sinew new` writes one of them with comments, ready to run and to change.
 
 mod mesh;
+mod ready;
 
 use std::fmt::Write;
 
 pub use mesh::{MeshFacts, plausible_scale};
 
+use crate::spec::tissue;
 use crate::value::{Dimension, format_number, format_quantity};
 
 /// A template of a scene.
@@ -21,17 +23,32 @@ pub enum Template {
     Muscle,
     /// A ring is pressed by a moving plate.
     Press,
+    /// A muscle lifts a weight.
+    Lift,
+    /// A finger presses on a slab.
+    Finger,
+    /// A strip of muscle for the laboratory.
+    Laboratory,
+    /// A block whose sag depends on its parameters.
+    Sweep,
+    /// A rigged character with flesh.
+    Character,
     /// A mesh from a file falls on the floor.
     Mesh,
 }
 
 /// One row per template: template, name, default size \[m\], default duration \[s\], summary.
-const TEMPLATES: [(Template, &str, f64, f64, &str); 6] = [
+const TEMPLATES: [(Template, &str, f64, f64, &str); 11] = [
     (Template::Hanging, "hanging", 0.2, 1.0, "a block hangs from a wall and swings"),
     (Template::Drop, "drop", 0.1, 1.0, "a soft ball falls on the floor"),
     (Template::Bar, "bar", 0.2, 1.0, "a bar is stretched slowly; the force is measured"),
     (Template::Muscle, "muscle", 0.2, 1.5, "the belly of a muscle is stretched between its ends and let go"),
     (Template::Press, "press", 0.2, 1.0, "a ring is pressed by a moving plate"),
+    (Template::Lift, "lift", 0.25, 1.0, "a muscle lifts a weight"),
+    (Template::Finger, "finger", 0.08, 1.0, "a finger presses on skin and flesh; the force is measured"),
+    (Template::Laboratory, "laboratory", 0.06, 1.0, "a strip of muscle; `sinew lab` measures it"),
+    (Template::Sweep, "sweep", 0.2, 0.1, "a block sags; `sinew sweep` varies its parameters"),
+    (Template::Character, "character", 0.6, 1.5, "an arm with bones bends its elbow; writes the arm too"),
     (Template::Mesh, "mesh", 0.0, 1.0, "your mesh (--mesh FILE) falls on the floor"),
 ];
 
@@ -65,13 +82,23 @@ impl Template {
     pub fn summary(self) -> &'static str {
         TEMPLATES[self as usize].4
     }
+
+    /// Whether the material of the body can be chosen.
+    pub fn takes_material(self) -> bool {
+        !matches!(self, Self::Lift | Self::Laboratory)
+    }
+
+    /// Whether the size of the body can be chosen.
+    pub fn takes_size(self) -> bool {
+        !matches!(self, Self::Mesh | Self::Character)
+    }
 }
 
-/// A tissue: round numbers of the order found in the literature, to be replaced by measured ones.
+/// A tissue of [`tissue::TISSUES`], or a Young's modulus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tissue {
-    /// Name, or `custom`.
-    pub name: String,
+    /// Name, or `None` with a modulus.
+    pub name: Option<&'static str>,
     /// Young's modulus \[Pa\].
     pub young: f64,
     /// Poisson's ratio.
@@ -80,38 +107,38 @@ pub struct Tissue {
     pub density: f64,
 }
 
-/// Name, Young's modulus \[Pa\], Poisson's ratio, density \[kg/m³\].
-const TISSUES: [(&str, f64, f64, f64); 8] = [
-    ("flesh", 30e3, 0.45, 1050.0),
-    ("muscle", 20e3, 0.47, 1060.0),
-    ("fat", 4e3, 0.47, 920.0),
-    ("skin", 150e3, 0.47, 1100.0),
-    ("tongue", 6e3, 0.47, 1040.0),
-    ("gel", 5e3, 0.45, 1000.0),
-    ("cartilage", 1e6, 0.4, 1100.0),
-    ("rubber", 1e6, 0.47, 1100.0),
-];
+impl From<&'static tissue::Tissue> for Tissue {
+    fn from(tissue: &'static tissue::Tissue) -> Self {
+        let value = |key| tissue.value(key).unwrap_or(f64::NAN);
+        Self { name: Some(tissue.name), young: value("young"), poisson: value("poisson"), density: tissue.density }
+    }
+}
+
+impl Default for Tissue {
+    fn default() -> Self {
+        (&tissue::TISSUES[0]).into()
+    }
+}
 
 impl Tissue {
+    /// Tissues for templates; the first is the default. Templates have no fibers.
+    fn all() -> impl Iterator<Item = &'static tissue::Tissue> + Clone {
+        tissue::TISSUES.iter().filter(|tissue| !tissue.law.needs_fibers())
+    }
+
     /// Names of all tissues; the first is the default.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-        TISSUES.iter().map(|row| row.0)
+        Self::all().map(|tissue| tissue.name)
     }
 
     /// The tissue with a name, or one with the given Young's modulus.
     pub fn parse(text: &str) -> Result<Tissue, String> {
-        let named = |&(name, young, poisson, density): &(&str, f64, f64, f64)| Tissue {
-            name: name.into(),
-            young,
-            poisson,
-            density,
-        };
-        if let Some(row) = TISSUES.iter().find(|row| row.0 == text.trim()) {
-            return Ok(named(row));
+        if let Some(tissue) = Self::all().find(|tissue| tissue.name == text.trim()) {
+            return Ok(tissue.into());
         }
         match crate::Quantity::parse(text) {
             Ok(quantity) if quantity.dimension == Dimension::PRESSURE && quantity.value > 0.0 => {
-                Ok(Tissue { name: "custom".into(), young: quantity.value, ..named(&TISSUES[0]) })
+                Ok(Tissue { name: None, young: quantity.value, ..Tissue::default() })
             }
             _ => {
                 let names: Vec<&str> = Self::names().collect();
@@ -132,14 +159,20 @@ pub struct TemplateParams {
     pub duration: f64,
     /// The mesh of [`Template::Mesh`].
     pub mesh: Option<MeshFacts>,
+    /// File and animation of [`Template::Character`].
+    pub character: [String; 2],
 }
 
 impl TemplateParams {
     /// Defaults of a template.
     pub fn usual(template: Template) -> TemplateParams {
-        let (_, young, poisson, density) = TISSUES[0];
-        let tissue = Tissue { name: TISSUES[0].0.into(), young, poisson, density };
-        TemplateParams { size: template.usual_size(), tissue, duration: template.usual_duration(), mesh: None }
+        TemplateParams {
+            size: template.usual_size(),
+            tissue: Tissue::default(),
+            duration: template.usual_duration(),
+            mesh: None,
+            character: Default::default(),
+        }
     }
 }
 
@@ -181,26 +214,35 @@ pub fn scene_title(template: Template, params: &TemplateParams) -> String {
     }
 }
 
+/// The file with the schema of scenes, beside a new scene.
+pub const SCHEMA_FILE: &str = "sinew.schema.json";
+
 /// The text of a scene; `name` is its file name, for the comments.
 pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> String {
-    let mut text = String::new();
+    // Editors with taplo read the first line.
+    let mut text = format!("#:schema {SCHEMA_FILE}\n");
     let title = scene_title(template, params);
-    let stem = name.strip_suffix(".toml").unwrap_or(name);
-    let commands = [format!("sinew check {name}"), format!("sinew run {name}"), format!("sinew play out/{stem}")];
-    let width = commands.iter().map(|command| command.chars().count()).max().unwrap_or(0);
+    text += &format!("# {title}.\n#\n{}", commands(template, name));
     text += &format!(
-        "# {title}.\n#\n\
-         #   {:width$}  checks the scene and shows its size\n\
-         #   {:width$}  computes it; results are in out/{stem}\n\
-         #   {:width$}  shows it in the terminal\n#\n\
-         # Numbers carry units. `sinew run {name} --set KEY=VALUE` tries another value without editing.\n\n",
-        commands[0], commands[1], commands[2]
+        "# Numbers carry units. `sinew run {name} --set KEY=VALUE` tries another value without editing.\n\n\
+         title = {}\nduration = \"{} s\"\n",
+        quoted(&title),
+        format_number(rounded(params.duration, 4))
     );
-    text += &format!("title = {}\n", quoted(&title));
-    text += &format!("duration = \"{} s\"\n", format_number(rounded(params.duration, 4)));
-    text += "frame_rate = 60                  # pictures and recorded values per second\n";
+    text += match template {
+        Template::Sweep => "frame_rate = 10                  # recorded values per second\n",
+        Template::Laboratory => "frame_rate = 4                   # recorded values per second\n",
+        Template::Character => "frame_rate = 24                  # pictures and recorded values per second\n",
+        Template::Bar | Template::Finger => {
+            "frame_rate = 20                  # pictures and recorded values per second\n"
+        }
+        _ => "frame_rate = 60                  # pictures and recorded values per second\n",
+    };
     text += match template {
         Template::Bar => "gravity = 0                      # only the grips act\n",
+        Template::Finger => "gravity = 0                      # only the finger acts\n",
+        Template::Laboratory => "gravity = 0\n",
+        Template::Character => "up = \"y\"                         # as in glTF\ngravity = 0\n",
         _ => "",
     };
     text += "\n";
@@ -210,28 +252,61 @@ pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> St
         Template::Bar => bar(params),
         Template::Muscle => muscle(params),
         Template::Press => press(params),
+        Template::Lift => ready::lift(params),
+        Template::Finger => ready::finger(params),
+        Template::Laboratory => ready::laboratory(params),
+        Template::Sweep => ready::sweep(params),
+        Template::Character => ready::character(params, &params.character[0], &params.character[1]),
         Template::Mesh => params.mesh.as_ref().map_or_else(String::new, |facts| mesh::body(facts, params)),
     };
-    text += "\n[record]\n\
-             apng = true                      # an animated picture\n\
-             # usd = true                     # moving surfaces for Blender, Houdini, usdview\n\
-             # vtu = true                     # cells with stress and strain for ParaView\n\
-             # color = \"von_mises\"            # color pictures by a field\n";
-    text += "\n[expect]                         # expected results; `sinew run` exits with status 1 if they are not met\n\
+    text += "\n[record]\n";
+    text += match template {
+        Template::Character => {
+            "skin = [\"skin.usda\"]              # the character with moving flesh, for Blender, Houdini, usdview\n"
+        }
+        _ => {
+            "apng = true                      # an animated picture\n\
+              # usd = true                     # moving surfaces for Blender, Houdini, usdview\n\
+              # vtu = true                     # cells with stress and strain for ParaView\n"
+        }
+    };
+    text += "# color = \"von_mises\"            # color pictures by a field\n\n\
+             [expect]                         # expected results; `sinew run` exits with status 1 if they are not met\n\
              inverted_cells = { value = 0, over = \"all\" }\n";
     text
 }
 
+/// The commands for a scene as comments, each with its meaning.
+fn commands(template: Template, name: &str) -> String {
+    let stem = name.strip_suffix(".toml").unwrap_or(name);
+    let mut commands = vec![
+        (format!("sinew check {name}"), "checks the scene and shows its size".to_string()),
+        (format!("sinew run {name}"), format!("computes it; results are in out/{stem}")),
+    ];
+    commands.push(match template {
+        Template::Laboratory => (format!("sinew lab tension-length {name}"), "measures force over length".into()),
+        Template::Sweep => (
+            format!("sinew sweep {name} --over body.block.material.young=10kPa..80kPa:5"),
+            format!("five runs, one table in out/sweep/{stem}"),
+        ),
+        _ => (format!("sinew play out/{stem}"), "shows it in the terminal".into()),
+    });
+    let width = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    commands.iter().map(|(command, meaning)| format!("#   {command:width$}  {meaning}\n")).collect::<String>() + "#\n"
+}
+
 fn material(params: &TemplateParams) -> String {
     let Tissue { name, young, poisson, density } = &params.tissue;
-    let note = if name == "custom" { String::new() } else { format!("   # {name}") };
-    let young = format_quantity(*young, Dimension::PRESSURE);
-    format!(
-        "material = {{ type = \"stable_neo_hookean\", young = \"{young}\", poisson = {} }}{note}\n\
-         density = \"{} kg/m^3\"\n",
-        format_number(*poisson),
-        format_number(*density)
-    )
+    let (modulus, poisson) = (format_quantity(*young, Dimension::PRESSURE), format_number(*poisson));
+    let density = format_quantity(*density, Dimension::DENSITY);
+    match name {
+        Some(name) => format!(
+            "material = \"{name}\"               # young {modulus}, poisson {poisson}, density {density}; also {{ type = \"{name}\", young = … }}\n"
+        ),
+        None => format!(
+            "material = {{ type = \"stable_neo_hookean\", young = \"{modulus}\", poisson = {poisson} }}\ndensity = \"{density}\"\n"
+        ),
+    }
 }
 
 fn hanging(params: &TemplateParams) -> String {
@@ -332,12 +407,9 @@ mod tests {
 
     #[test]
     fn tissues_are_names_or_numbers() {
-        assert_eq!(Tissue::parse("fat").unwrap().young, 4e3);
-        assert_eq!(
-            Tissue::parse("12 kPa").unwrap(),
-            Tissue { name: "custom".into(), young: 12e3, ..Tissue::parse("flesh").unwrap() }
-        );
-        for wrong in ["", "butter", "12 kg", "-3 kPa"] {
+        assert_eq!(Tissue::parse("fat").unwrap().young, 3e3);
+        assert_eq!(Tissue::parse("12 kPa").unwrap(), Tissue { name: None, young: 12e3, ..Tissue::default() });
+        for wrong in ["", "butter", "12 kg", "-3 kPa", "ligament"] {
             assert!(Tissue::parse(wrong).unwrap_err().contains("flesh"), "{wrong}");
         }
     }
