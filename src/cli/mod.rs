@@ -21,6 +21,7 @@ mod panic;
 mod play;
 mod progress;
 mod python;
+mod resume;
 mod run;
 mod schema;
 mod signals;
@@ -79,6 +80,8 @@ enum Command {
     Gradient(gradient::Arguments),
     /// Plays a recording in the terminal, or prints its key figures
     Play(play::Arguments),
+    /// Continues a run that ended early, with the command that started it
+    Resume(resume::Arguments),
     /// Shows the state of runs and how to resume them
     Status(status::Arguments),
     /// Simulates a hand that makes a fist; writes report, USD and pictures
@@ -141,7 +144,8 @@ pub fn main() -> ExitCode {
 
 /// [`main`] with a given command line; its first word is the name of the program.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = match Arguments::try_parse_from(&words) {
         Ok(arguments) => arguments,
         Err(message) => {
             // clap prints help and version to stdout (status 0) and errors to stderr (status 2).
@@ -150,7 +154,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let _entered = signals::listen().enter();
-    panic::guard(|| match execute(arguments) {
+    panic::guard(|| match execute(arguments, words.iter().skip(1)) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Unexpected) => ExitCode::from(1),
         Err(Failure::Reported) => ExitCode::from(2),
@@ -161,7 +165,14 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
+/// Runs a command; `words` is its command line, without the name of the program.
+fn execute<'a>(arguments: Arguments, words: impl IntoIterator<Item = &'a OsString>) -> Result<Status, Failure> {
+    let words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
+    // A manifest keeps the command; `sinew resume` adds this word.
+    execute_words(arguments, words.filter(|word| word != "--resume").collect())
+}
+
+fn execute_words(arguments: Arguments, words: Vec<String>) -> Result<Status, Failure> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(threads))
@@ -170,16 +181,17 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let console = Console::new(arguments.quiet, arguments.verbose);
     match arguments.command {
-        Command::Run(arguments) => run::execute(&arguments, console),
-        Command::Skin(arguments) => skin::execute(&arguments, console),
+        Command::Run(arguments) => run::execute(&arguments, words, console),
+        Command::Skin(arguments) => skin::execute(&arguments, words, console),
         Command::Character(arguments) => character::execute(&arguments, console),
         Command::Convert(arguments) => convert::execute(&arguments, console),
         Command::New(arguments) => new::execute(&arguments, console),
         Command::Mesh(arguments) => mesh::execute(&arguments, console),
         Command::Muscle(arguments) => muscle::execute(&arguments, console),
-        Command::Lab(arguments) => lab::execute(&arguments, console),
+        Command::Lab(arguments) => lab::execute(&arguments, words, console),
         Command::Gradient(arguments) => gradient::execute(&arguments, console),
         Command::Play(arguments) => play::execute(&arguments, console),
+        Command::Resume(arguments) => resume::execute(&arguments, console),
         Command::Status(arguments) => status::execute(&arguments, console),
         Command::Demo(arguments) => demo::execute(&arguments, console),
         Command::Check(arguments) => check::execute(&arguments, console),

@@ -202,12 +202,7 @@ impl Pass<'_> {
     }
 
     fn behind_bodies(&self) -> Behind<'_> {
-        Behind {
-            projection: &self.projection,
-            backdrop: &self.backdrop,
-            lights: &self.lights,
-            height: self.height,
-        }
+        Behind { projection: &self.projection, backdrop: &self.backdrop, lights: &self.lights, height: self.height }
     }
 
     fn pixel(
@@ -275,8 +270,7 @@ impl Pass<'_> {
         let behind = self.behind_bodies();
         let pixel = behind.pixel(x, y);
         let light = (&self.shadow, &self.occlusion);
-        behind_color(&pixel, [x, y], &behind, light, lattice)
-            .unwrap_or_else(|| pixel.shaded(&self.lights, 1.0, 1.0))
+        behind_color(&pixel, [x, y], &behind, light, lattice).unwrap_or_else(|| pixel.shaded(&self.lights, 1.0, 1.0))
     }
 
     fn surface(&self, source: u32, x: f32, y: f32) -> V3 {

@@ -237,7 +237,8 @@ impl SoftShadow {
         let cells = levels.iter().find(|(side, _)| *side == COARSE);
         let coarse =
             cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
-        let [search, filter, wide] = [SEARCH_TAPS, FILTER_TAPS, WIDE_TAPS].map(|taps| spiral(taps[usize::from(size > SMALL)]));
+        let [search, filter, wide] =
+            [SEARCH_TAPS, FILTER_TAPS, WIDE_TAPS].map(|taps| spiral(taps[usize::from(size > SMALL)]));
         SoftShadow { search, filter, wide, levels, coarse, lowest, reach, map }
     }
 
