@@ -105,7 +105,9 @@ fn a_character_goes_on() {
     assert_eq!(lines, ["sinew resume out/arm"]);
     type_in(&folder, &lines[0]);
     assert!(folder.join("out/arm.usda").exists() && folder.join("out/arm/report.html").exists());
-    assert_eq!(frames(&folder.join("out/arm")), 10);
+    let manifest = std::fs::read_to_string(folder.join("out/arm/manifest.json")).expect("a manifest");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!((&manifest["status"], &manifest["frames"]), (&"done".into(), &manifest["frames_planned"]));
 }
 
 #[test]

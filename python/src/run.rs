@@ -53,7 +53,7 @@ pub fn run(
         resume,
         checkpoint,
         replace: force,
-        command: Vec::new(),
+        ..RunOptions::default()
     };
     let mut watch = Watch::new(self::progress(py, progress)?);
     let failure = Arc::clone(&watch.failure);

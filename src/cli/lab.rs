@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sinew_fem::Interrupt;
 use sinew_run::lab::{LabOutcome, examine};
-use sinew_run::manifest::{Kind, MANIFEST, Manifest, Status as Written};
+use sinew_run::manifest::{Kind, MANIFEST, Manifest, Origin, Status as Written};
 use sinew_scene::output::check_outputs;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{Override, Scene, format_number};
@@ -47,8 +47,8 @@ fn protocols() -> impl TypedValueParser<Value = Protocol> {
         .try_map(|word| Protocol::words().find(|known| known.0 == word).map(|known| known.1).ok_or("no such protocol"))
 }
 
-/// Runs the command; `command` is its command line.
-pub fn execute(arguments: &Arguments, command: Vec<String>, console: Console) -> Result<Status, Failure> {
+/// Runs the command.
+pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     if let Some(threads) = scene.threads {
@@ -64,7 +64,7 @@ pub fn execute(arguments: &Arguments, command: Vec<String>, console: Console) ->
         let failed = |source| Failure::Write { what: folder.display().to_string(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let mut manifest = Manifest { kind: Kind::Lab, ..Manifest::of(&scene, command) };
+    let mut manifest = Manifest { kind: Kind::Lab, ..Manifest::of(&scene, origin) };
     let folder_of_manifest = folder.as_deref().filter(|folder| may_write_manifest(folder, console));
     let write = |manifest: &mut Manifest| match folder_of_manifest {
         Some(folder) => manifest.write(folder).map_err(|error| Failure::Other(error.to_string())),

@@ -36,6 +36,7 @@ use clap::{Parser, Subcommand};
 
 pub use call::{Called, call, set_program};
 use console::Console;
+use sinew_run::manifest::Origin;
 pub use python::module as python_module;
 
 /// Muscle, flesh and skin: from anatomy to simulated tissue.
@@ -169,10 +170,10 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn execute<'a>(arguments: Arguments, words: impl IntoIterator<Item = &'a OsString>) -> Result<Status, Failure> {
     let words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
     // A manifest keeps the command; `sinew resume` adds this word.
-    execute_words(arguments, words.filter(|word| word != "--resume").collect())
+    execute_from(arguments, Origin::here(words.filter(|word| word != "--resume").collect()))
 }
 
-fn execute_words(arguments: Arguments, words: Vec<String>) -> Result<Status, Failure> {
+fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(threads))
@@ -181,14 +182,14 @@ fn execute_words(arguments: Arguments, words: Vec<String>) -> Result<Status, Fai
     }
     let console = Console::new(arguments.quiet, arguments.verbose);
     match arguments.command {
-        Command::Run(arguments) => run::execute(&arguments, words, console),
-        Command::Skin(arguments) => skin::execute(&arguments, words, console),
+        Command::Run(arguments) => run::execute(&arguments, origin, console),
+        Command::Skin(arguments) => skin::execute(&arguments, origin, console),
         Command::Character(arguments) => character::execute(&arguments, console),
         Command::Convert(arguments) => convert::execute(&arguments, console),
         Command::New(arguments) => new::execute(&arguments, console),
         Command::Mesh(arguments) => mesh::execute(&arguments, console),
         Command::Muscle(arguments) => muscle::execute(&arguments, console),
-        Command::Lab(arguments) => lab::execute(&arguments, words, console),
+        Command::Lab(arguments) => lab::execute(&arguments, origin, console),
         Command::Gradient(arguments) => gradient::execute(&arguments, console),
         Command::Play(arguments) => play::execute(&arguments, console),
         Command::Resume(arguments) => resume::execute(&arguments, console),

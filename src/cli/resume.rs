@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use sinew_run::manifest::{MANIFEST, Manifest, Status as Written};
+use sinew_run::manifest::{MANIFEST, Manifest, Origin, Status as Written};
 
 use super::console::Console;
-use super::{Command, Failure, Status, execute_words};
+use super::{Command, Failure, Status, execute_from};
 
 /// Continues a run that ended early, with the command that started it
 #[derive(Debug, clap::Args)]
@@ -63,7 +63,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         _ => return Err(Failure::Other(format!("`sinew {}` cannot be resumed", words.join(" ")))),
     }
     (parsed.quiet, parsed.verbose) = (!console.notes, console.details);
-    execute_words(parsed, words)
+    execute_from(parsed, Origin { command: words, ..manifest.origin })
 }
 
 fn program() -> impl Iterator<Item = OsString> {
@@ -80,8 +80,8 @@ pub(super) fn run_folder(path: &Path) -> &Path {
 
 /// The command of a run. A program that embeds Sinew leaves none; the scene and its overrides then tell it.
 fn words(manifest: &Manifest, folder: &Path) -> Vec<String> {
-    if !manifest.command.is_empty() {
-        return manifest.command.clone();
+    if !manifest.origin.command.is_empty() {
+        return manifest.origin.command.clone();
     }
     let mut words = ["run", &manifest.scene, "-o"].map(String::from).to_vec();
     words.push(folder.to_string_lossy().into_owned());
@@ -91,6 +91,6 @@ fn words(manifest: &Manifest, folder: &Path) -> Vec<String> {
 
 /// A path of the command, seen from here.
 fn rebased(manifest: &Manifest, path: &Path) -> PathBuf {
-    let is_here = std::env::current_dir().is_ok_and(|here| here == Path::new(&manifest.directory));
-    if is_here { path.into() } else { Path::new(&manifest.directory).join(path) }
+    let is_here = std::env::current_dir().is_ok_and(|here| here == Path::new(&manifest.origin.directory));
+    if is_here { path.into() } else { Path::new(&manifest.origin.directory).join(path) }
 }

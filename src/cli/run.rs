@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sinew_fem::{Interrupt, StepReport};
 use sinew_run::expect::Checked;
+use sinew_run::manifest::Origin;
 use sinew_run::run::{Observer, RunOptions, RunOutcome};
 use sinew_run::timing::TimingNode;
 use sinew_scene::{Override, Scene, format_number};
@@ -59,15 +60,15 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Runs the command; `command` is its command line.
-pub fn execute(arguments: &Arguments, command: Vec<String>, console: Console) -> Result<Status, Failure> {
+/// Runs the command.
+pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let mut scene = Scene::load_with(&arguments.scene, &overrides)?;
     scene.record.pictures &= !arguments.no_pictures;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
     let output = (!arguments.no_files).then_some(output);
     let (frames, resume, checkpoint) = (arguments.frames, arguments.resume, arguments.checkpoint);
-    let options = RunOptions { output, frames, overrides, resume, checkpoint, replace: arguments.force, command };
+    let options = RunOptions { output, frames, overrides, resume, checkpoint, replace: arguments.force, origin };
     simulate(&scene, &options, console, arguments.json)
 }
 

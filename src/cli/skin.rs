@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sinew_io::load_rig;
 use sinew_record::record::write_file;
 use sinew_rig::{Flesh, FleshParams, Rig};
-use sinew_run::manifest::Manifest;
+use sinew_run::manifest::{Manifest, Origin};
 use sinew_run::run::RunOptions;
 use sinew_scene::output::check_outputs;
 use sinew_scene::{Dimension, Scene, format_quantity};
@@ -160,8 +160,8 @@ fn seconds(text: &str) -> Result<f64, String> {
     number.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "a time, for example \"1.5 s\"".into())
 }
 
-/// Runs the command; `command` is its command line.
-pub fn execute(arguments: &Arguments, command: Vec<String>, console: Console) -> Result<Status, Failure> {
+/// Runs the command.
+pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let rig = load_rig(&arguments.character).map_err(|error| Failure::Other(error.to_string()))?;
     let outputs = arguments.outputs();
     check(arguments, &rig, &outputs)?;
@@ -185,7 +185,7 @@ pub fn execute(arguments: &Arguments, command: Vec<String>, console: Console) ->
         output: Some(folder.clone()),
         resume: arguments.resume,
         replace: arguments.force,
-        command,
+        origin,
         ..RunOptions::default()
     };
     let status = run::simulate_and(&scene, &options, console, arguments.json, |outcome| {

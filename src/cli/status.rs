@@ -166,7 +166,7 @@ impl Run {
 
     /// The command that started it, if a command did.
     fn command(&self) -> Option<String> {
-        let words: Vec<String> = self.manifest.command.iter().map(|word| shell_word(word)).collect();
+        let words: Vec<String> = self.manifest.origin.command.iter().map(|word| shell_word(word)).collect();
         (!words.is_empty()).then(|| format!("sinew {}", words.join(" ")))
     }
 
@@ -248,12 +248,14 @@ pub(super) fn shell_word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sinew_run::manifest::Origin;
+
     use super::*;
 
     fn run(state: State) -> Run {
         let command = ["run", "my scene.toml", "--set", "body.a.material.young=10 kPa"].map(String::from).to_vec();
         let manifest = Manifest {
-            command,
+            origin: Origin { command, directory: String::new() },
             scene: "my scene.toml".into(),
             overrides: vec!["body.a.material.young=10 kPa".into()],
             started: 100.0,

@@ -56,7 +56,7 @@ impl<'a> Journal<'a> {
             manifest: Manifest {
                 fingerprint: identity,
                 writes: folder.plan().files().iter().map(ToString::to_string).collect(),
-                ..Manifest::of(scene, options.command.clone())
+                ..Manifest::of(scene, options.origin.clone())
             },
             manifest_written: Instant::now(),
             interval: Duration::try_from_secs_f64(interval).unwrap_or(Duration::MAX),

@@ -38,6 +38,23 @@ impl Status {
     }
 }
 
+/// The command that started a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Command line without the name of the program; empty if a program called the library.
+    pub command: Vec<String>,
+    /// Folder in which it was given, absolute; paths of the command begin there.
+    pub directory: String,
+}
+
+impl Origin {
+    /// A command that is given now.
+    pub fn here(command: Vec<String>) -> Origin {
+        let directory = std::env::current_dir().unwrap_or_default();
+        Origin { command, directory: directory.to_string_lossy().into_owned() }
+    }
+}
+
 /// What a folder is the result of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -53,10 +70,8 @@ pub enum Kind {
 pub struct Manifest {
     /// What was started.
     pub kind: Kind,
-    /// Command line that started it, without the name of the program; empty if a program called the library.
-    pub command: Vec<String>,
-    /// Folder in which it was started, absolute.
-    pub directory: String,
+    /// The command that started it.
+    pub origin: Origin,
     /// Name of the scene file, as given.
     pub scene: String,
     /// Fingerprint of the scene, its overrides and its meshes.
@@ -129,10 +144,9 @@ pub(crate) fn now() -> f64 {
 
 impl Manifest {
     /// The manifest of a run that starts now.
-    pub fn of(scene: &Scene, command: Vec<String>) -> Manifest {
+    pub fn of(scene: &Scene, origin: Origin) -> Manifest {
         Manifest {
-            command,
-            directory: std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
+            origin,
             scene: scene.source.name().into(),
             overrides: scene.source.overrides().iter().map(|set| set.text().to_string()).collect(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -166,8 +180,8 @@ impl Manifest {
         json!({
             "sinew": self.version,
             "kind": if self.kind == Kind::Lab { "lab" } else { "run" },
-            "command": self.command,
-            "directory": self.directory,
+            "command": self.origin.command,
+            "directory": self.origin.directory,
             "scene": self.scene,
             "fingerprint": format!("{:016x}", self.fingerprint),
             "overrides": self.overrides,
@@ -204,8 +218,10 @@ impl Manifest {
         Some(Manifest {
             // Manifests of version 0.1 may lack these three.
             kind: if value["kind"] == "lab" { Kind::Lab } else { Kind::Run },
-            command: texts(&value["command"]).unwrap_or_default(),
-            directory: text(&value["directory"]).unwrap_or_default(),
+            origin: Origin {
+                command: texts(&value["command"]).unwrap_or_default(),
+                directory: text(&value["directory"]).unwrap_or_default(),
+            },
             version: text(&value["sinew"])?,
             scene: text(&value["scene"])?,
             fingerprint: hex(&value["fingerprint"])?,
@@ -264,8 +280,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let manifest = Manifest {
             kind: Kind::Lab,
-            command: vec!["lab".into(), "a b".into()],
-            directory: "/home/me".into(),
+            origin: Origin { command: vec!["lab".into(), "a b".into()], directory: "/home/me".into() },
             scene: "a \"quoted\" scene.toml".into(),
             fingerprint: u64::MAX,
             overrides: vec!["gravity=0".into()],

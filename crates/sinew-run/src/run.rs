@@ -24,7 +24,7 @@ use crate::compile::{Compiled, compile_all};
 use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::journal::{Beginning, Journal};
-use crate::manifest::Status;
+use crate::manifest::{Origin, Status};
 use crate::output::OutputFolder;
 use crate::study::{self, StudyOutcome};
 use crate::timing::TimingNode;
@@ -45,8 +45,8 @@ pub struct RunOptions {
     pub checkpoint: Option<f64>,
     /// Whether to replace files in the output folder that no run wrote.
     pub replace: bool,
-    /// The command line of the run, without the name of the program, for `sinew resume`.
-    pub command: Vec<String>,
+    /// The command of the run, for `sinew resume`.
+    pub origin: Origin,
 }
 
 /// An observer of a run.

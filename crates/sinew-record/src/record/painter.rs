@@ -188,6 +188,13 @@ pub(super) struct Drawing {
     pub frame: Image,
 }
 
+impl Drawing {
+    /// Its memory.
+    pub fn bytes(&self) -> usize {
+        self.still.len() + self.frame.pixels.len()
+    }
+}
+
 /// Draws frames in one view.
 pub(super) struct Painter {
     cast: Arc<Cast>,

@@ -14,7 +14,7 @@ use sinew_raster::{Bounds, FitParams, Image, UpAxis};
 use super::FileRecorder;
 use super::atomic::AtomicFile;
 use super::field::ColorField;
-use super::painter::{Cast, Snapshot, Stage, StageParams};
+use super::painter::{Cast, Drawing, Snapshot, Stage, StageParams};
 use super::png::Animation;
 use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
@@ -229,14 +229,20 @@ impl PictureRecorder {
     }
 
     fn draw_all(&mut self, files: &mut Sequence, watch: &mut dyn FnMut(usize, usize)) -> Result<(), RecordError> {
-        let drawn = self.studio.finish(&self.cast, &Interrupt::ambient(), watch)?;
-        if let Some(pattern) = &self.params.stills {
-            for picture in &drawn {
+        let interval = self.params.interval(self.studio.len());
+        let (mut count, mut shown) = (0, Vec::new());
+        let mut put = |picture: Drawing| {
+            if let Some(pattern) = &self.params.stills {
                 files.put(numbered(pattern, None, picture.index), &picture.still)?;
             }
-        }
-        let Some(path) = self.params.animation.as_ref().filter(|_| !drawn.is_empty()) else { return Ok(()) };
-        let shown: Vec<_> = drawn.iter().step_by(self.params.interval(drawn.len())).collect();
+            if self.params.animation.is_some() && count % interval == 0 {
+                shown.push(Drawing { still: Vec::new(), ..picture });
+            }
+            count += 1;
+            Ok::<(), RecordError>(())
+        };
+        self.studio.finish(&self.cast, &Interrupt::ambient(), watch, &mut put)?;
+        let Some(path) = self.params.animation.as_ref().filter(|_| !shown.is_empty()) else { return Ok(()) };
         let (count, last) = (PALETTE_EXAMPLES.min(shown.len()), shown.len() - 1);
         let examples: Vec<&Image> = (0..count).map(|i| &shown[i * last / (count - 1).max(1)].frame).collect();
         let mut animation = Animation::new(examples);

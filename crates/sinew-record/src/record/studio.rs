@@ -12,8 +12,11 @@ use sinew_fem::{Interrupt, RecordError};
 
 use super::painter::{Cast, Drawing, Painter, Snapshot, Stage};
 
-/// Number of pictures that are drawn between two looks at the interrupt: a few megabytes each.
-const BATCH: usize = 4;
+/// Number of pictures that are drawn at the same time: a few megabytes each.
+const BATCH: usize = 8;
+
+/// The worker waits while pictures of so many bytes wait for the end.
+const DRAWN_BYTES: usize = 256 << 20;
 
 /// Snapshots and their pictures.
 pub(super) struct Studio {
@@ -54,7 +57,8 @@ impl Shared {
 impl Album {
     /// The next snapshot for the worker. A view that has just changed may change again.
     fn next(&self, interval: usize) -> Option<(Arc<Stage>, Arc<Snapshot>)> {
-        if self.steady <= self.pages.len() / 8 {
+        let bytes: usize = self.pages.iter().filter_map(|page| page.drawing.as_ref()).map(Drawing::bytes).sum();
+        if self.steady <= self.pages.len() / 8 || bytes > DRAWN_BYTES {
             return None;
         }
         let is_due = |page: &&Page| page.drawing.is_none() && page.snapshot.order.is_multiple_of(interval);
@@ -121,32 +125,38 @@ impl Studio {
         });
     }
 
-    /// All pictures; `watch` sees how many are done.
+    /// Puts out all pictures in order, a few at a time; `watch` sees how many are done.
     pub fn finish(
         &mut self,
         cast: &Arc<Cast>,
         interrupt: &Interrupt,
         watch: &mut dyn FnMut(usize, usize),
-    ) -> Result<Vec<Drawing>, RecordError> {
+        put: &mut dyn FnMut(Drawing) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
         self.close();
         let mut album = std::mem::take(&mut *self.shared.album());
-        let Some(stage) = album.stage.take() else { return Ok(Vec::new()) };
+        let Some(stage) = album.stage.take() else { return Ok(()) };
         let painter = album.painter.take().filter(|painter| Arc::ptr_eq(&painter.stage, &stage));
         let painter = painter.unwrap_or_else(|| Arc::new(Painter::new(cast, &stage)));
-        let mut pages = album.pages;
-        let all = pages.len();
-        let mut missing: Vec<&mut Page> = pages.iter_mut().filter(|page| page.drawing.is_none()).collect();
-        let mut done = all - missing.len();
-        // Several at a time: drawing is parallel inside a picture too, but compression is not.
-        for batch in missing.chunks_mut(BATCH) {
-            if interrupt.is_wanted() {
-                return Err(RecordError::Interrupted);
+        let all = album.pages.len();
+        let mut done = album.pages.iter().filter(|page| page.drawing.is_some()).count();
+        for batch in album.pages.chunks_mut(BATCH) {
+            let mut missing: Vec<&mut Page> = batch.iter_mut().filter(|page| page.drawing.is_none()).collect();
+            done += missing.len();
+            // Several at a time: drawing is parallel inside a picture too, but compression is not.
+            missing.par_iter_mut().try_for_each(|page| {
+                if interrupt.is_wanted() {
+                    return Err(RecordError::Interrupted);
+                }
+                page.drawing = Some(painter.draw(&page.snapshot));
+                Ok(())
+            })?;
+            if !missing.is_empty() {
+                watch(done, all);
             }
-            batch.par_iter_mut().for_each(|page| page.drawing = Some(painter.draw(&page.snapshot)));
-            done += batch.len();
-            watch(done, all);
+            batch.iter_mut().filter_map(|page| page.drawing.take()).try_for_each(&mut *put)?;
         }
-        Ok(pages.into_iter().filter_map(|page| page.drawing).collect())
+        Ok(())
     }
 
     /// Waits until the worker has ended, at most for one picture.
