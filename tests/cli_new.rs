@@ -221,9 +221,10 @@ fn a_run_is_played_and_its_status_told() {
     let status = printed(&sinew(&folder, &["status", "out/drop"]), 0);
     assert!(status.contains("killed"), "{status}");
     assert!(
-        status.contains("sinew run drop.toml -o out/drop --set record.apng=false --set record.report=false --resume"),
+        status.contains("command: sinew run drop.toml --set record.apng=false --set record.report=false"),
         "{status}"
     );
+    assert!(status.contains("continue: sinew resume out/drop\n"), "{status}");
     let told: serde_json::Value =
         serde_json::from_str(&printed(&sinew(&folder, &["status", "--json"]), 0)).expect("JSON");
     assert_eq!((&told[0]["state"], &told[0]["frames"]), (&"killed".into(), &6.into()));

@@ -231,7 +231,7 @@ fn a_full_disk_keeps_what_was_written_and_can_be_continued_elsewhere() {
         let run = finished(command(&scene, &output, &[&["--checkpoint", "0"], settings].concat()));
         let told = text(&run);
         assert_eq!(run.status.code(), Some(2), "{name}: {told}");
-        assert!(told.contains("No space left") && told.contains("--resume"), "{name}: {told}");
+        assert!(told.contains("No space left") && told.contains("sinew resume"), "{name}: {told}");
         let recording = Recording::open(&output.join("recording.sinew")).unwrap();
         let line = told.lines().find_map(|line| line.split_once(" frames are in"));
         let kept: usize = line.and_then(|(count, _)| count.parse().ok()).unwrap_or_else(|| panic!("{told}"));

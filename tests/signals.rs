@@ -116,23 +116,23 @@ fn pictures_of_a_recording_hear_a_signal() {
 #[test]
 fn a_run_that_is_interrupted_in_its_pictures_is_resumed() {
     let folder = fresh_folder("signal_pictures");
-    write_scene(&folder, "report = true\npng = true");
+    // Large enough that pictures take far longer than frames.
+    write_scene(&folder, "report = true\npng = true\nsize = [2400, 1800]");
     let out = folder.join("out");
     let mut command = sinew(&folder);
     command.args(["run", "block.toml", "-o", "out"]);
-    // All frames are computed within a moment; the first pictures follow.
-    interrupted(command, "-TERM", || out.join("frames").join("frame_00000.png").exists());
+    // All frames are computed within a moment; pictures follow.
+    interrupted(command, "-TERM", || frames(&out) == Some(60));
     assert_nothing_unfinished(&out);
     assert!(!out.join("animation.png").exists() && !files(&out).iter().any(|name| name.starts_with("frames/")));
     assert_eq!(frames(&out), Some(60));
     let status = sinew(&folder).args(["status", "out"]).output().expect("the program starts");
-    assert!(String::from_utf8_lossy(&status.stdout).contains("--resume"), "{status:?}");
+    assert!(String::from_utf8_lossy(&status.stdout).contains("sinew resume out"), "{status:?}");
     // Existing frames are not computed again.
-    let again = sinew(&folder).args(["run", "block.toml", "-o", "out", "--resume"]).output().expect("it starts");
+    let again = sinew(&folder).args(["resume", "out", "--no-pictures"]).output().expect("it starts");
     done(&again);
     assert!(stderr(&again).contains("continuing after frame 60"), "{}", stderr(&again));
-    assert!(out.join("animation.png").exists() && out.join("report.html").exists());
-    assert_eq!(files(&out.join("frames")).len(), 61);
+    assert!(!out.join("animation.png").exists() && out.join("report.html").exists());
 }
 
 #[test]
@@ -155,7 +155,38 @@ fn a_signal_that_comes_several_times_at_once_is_one_wish() {
     let output = child.wait_with_output().expect("the program ends");
     let words = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(words.contains("frames are kept, and `--resume` continues after them"), "it ended in good order: {words}");
+    assert!(
+        words.contains("frames are kept, and `sinew resume out` continues after them"),
+        "it ended in good order: {words}"
+    );
+    assert!(out.join("surface.usda").exists() && out.join("checkpoint.bin").exists(), "{:?}", files(&out));
+    assert_nothing_unfinished(&out);
+}
+
+/// As in a terminal: Ctrl-C reaches the shell and the program, and the shell passes it on as well.
+#[test]
+fn a_signal_through_a_process_group_is_one_wish() {
+    use std::os::unix::process::CommandExt;
+    let folder = fresh_folder("signal_process_group");
+    let path = write_scene(&folder, "report = false\nusd = true");
+    let long = std::fs::read_to_string(&path).expect("the scene").replace("\"1 s\"", "\"1000 s\"");
+    std::fs::write(&path, long).expect("the scene");
+    let out = folder.join("out");
+    let script =
+        "trap 'kill -TERM $child' INT TERM; \"$SINEW\" run block.toml -o out & child=$!; wait; wait $child; exit $?";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).env("SINEW", env!("CARGO_BIN_EXE_sinew")).current_dir(&folder).process_group(0);
+    let child = shell.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a shell");
+    let start = Instant::now();
+    while frames(&out).is_none_or(|count| count == 0) {
+        assert!(start.elapsed() < Duration::from_secs(60), "no frame in a minute");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-TERM", "--", &group]).status().expect("kill exists").success());
+    let output = child.wait_with_output().expect("the shell ends");
+    let words = stderr(&output);
+    assert!(words.contains("frames are kept"), "it ended in good order: {words}");
     assert!(out.join("surface.usda").exists() && out.join("checkpoint.bin").exists(), "{:?}", files(&out));
     assert_nothing_unfinished(&out);
 }

@@ -46,8 +46,15 @@ pub fn run(
         return Err(PyValueError::new_err("`resume` continues the run in a folder: say which one by `output`"));
     }
     let scene = scene_or_path(scene, set)?.scene;
-    let options =
-        RunOptions { output, frames, overrides: scene.source.overrides(), resume, checkpoint, replace: force };
+    let options = RunOptions {
+        output,
+        frames,
+        overrides: scene.source.overrides(),
+        resume,
+        checkpoint,
+        replace: force,
+        ..RunOptions::default()
+    };
     let mut watch = Watch::new(self::progress(py, progress)?);
     let failure = Arc::clone(&watch.failure);
     let result = waiting::aside(py, |interrupt| {

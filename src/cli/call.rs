@@ -33,8 +33,8 @@ static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
 ///
 /// Writes nothing to stdout and stderr and sets no signal handler: `interrupt` stops long commands.
 pub fn call(arguments: impl IntoIterator<Item = OsString>, interrupt: Interrupt) -> Called {
-    let name = OsString::from("sinew");
-    let arguments = match Arguments::try_parse_from(std::iter::once(name).chain(arguments)) {
+    let words: Vec<OsString> = std::iter::once("sinew".into()).chain(arguments).collect();
+    let arguments = match Arguments::try_parse_from(&words) {
         Ok(arguments) => arguments,
         Err(message) => {
             let status = u8::try_from(message.exit_code()).unwrap_or(2);
@@ -47,7 +47,7 @@ pub fn call(arguments: impl IntoIterator<Item = OsString>, interrupt: Interrupt)
     };
     CAPTURED.set(Some(Called::default()));
     let entered = interrupt.enter();
-    let result = execute(arguments);
+    let result = execute(arguments, words.iter().skip(1));
     drop(entered);
     let mut called = CAPTURED.take().unwrap_or_default();
     called.status = match result {

@@ -22,6 +22,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "DIR", default_value = "out/demo")]
     pub output: PathBuf,
 
+    /// Draws no pictures, also none in the report
+    #[arg(long)]
+    pub no_pictures: bool,
+
     /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
@@ -29,7 +33,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
-    let scene = prepare(&arguments.output)?;
+    let mut scene = prepare(&arguments.output)?;
+    scene.record.pictures &= !arguments.no_pictures;
     let options = RunOptions { output: Some(arguments.output.clone()), ..RunOptions::default() };
     let status = run::simulate(&scene, &options, console, arguments.json)?;
     console.note(&format!("open {} in a browser", arguments.output.join("report.html").display()));

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sinew_fem::Interrupt;
 use sinew_run::lab::{LabOutcome, examine};
+use sinew_run::manifest::{Kind, MANIFEST, Manifest, Origin, Status as Written};
 use sinew_scene::output::check_outputs;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{Override, Scene, format_number};
@@ -20,11 +22,11 @@ pub struct Arguments {
     protocol: Protocol,
 
     /// Scene file (TOML); its table `lab` selects muscle and settings
-    scene: PathBuf,
+    pub scene: PathBuf,
 
     /// Folder for PROTOCOL.csv and PROTOCOL.html [default: out/lab/SCENE]
     #[arg(short, long, value_name = "DIR")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 
     /// Replaces a value of the scene, for example lab.count=30
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -36,7 +38,7 @@ pub struct Arguments {
 
     /// Prints the figures as one JSON object on stdout
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 fn protocols() -> impl TypedValueParser<Value = Protocol> {
@@ -46,7 +48,7 @@ fn protocols() -> impl TypedValueParser<Value = Protocol> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     if let Some(threads) = scene.threads {
@@ -62,10 +64,30 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         let failed = |source| Failure::Write { what: folder.display().to_string(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
+    let mut manifest = Manifest { kind: Kind::Lab, ..Manifest::of(&scene, origin) };
+    let folder_of_manifest = folder.as_deref().filter(|folder| may_write_manifest(folder, console));
+    let write = |manifest: &mut Manifest| match folder_of_manifest {
+        Some(folder) => manifest.write(folder).map_err(|error| Failure::Other(error.to_string())),
+        None => Ok(()),
+    };
+    write(&mut manifest)?;
     let mut watch = Watch::new(console);
     let result = examine(&scene, arguments.protocol, folder.as_deref(), &mut watch);
     watch.clear();
+    let is_interrupted = Interrupt::ambient().is_wanted();
+    match &result {
+        Ok(outcome) => {
+            manifest.status = if is_interrupted { Written::Interrupted } else { Written::Done };
+            manifest.passed = Some(outcome.expectations.iter().all(|check| check.passed));
+            let name = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            manifest.outputs = outcome.outputs.iter().map(name).collect();
+        }
+        Err(_) if is_interrupted => manifest.status = Written::Interrupted,
+        Err(error) => (manifest.status, manifest.error) = (Written::Failed, Some(error.to_string())),
+    }
+    let written = write(&mut manifest);
     let outcome = result?;
+    written?;
     if arguments.json {
         console::print(&format!("{}\n", outcome.to_json()))?;
     } else {
@@ -74,6 +96,21 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     outcome.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
     outcome.outputs.iter().for_each(|file| console.note(&format!("wrote {}", file.display())));
     verdict(&outcome, console)
+}
+
+/// Whether the folder has no manifest of another kind of run, which must not be lost.
+fn may_write_manifest(folder: &Path, console: Console) -> bool {
+    let is_free = match Manifest::read(folder) {
+        Ok(manifest) => manifest.kind == Kind::Lab,
+        Err(_) => !folder.join(MANIFEST).exists(),
+    };
+    if !is_free {
+        console.note(&format!(
+            "note: {} keeps the manifest of another run; `sinew resume` will not know this measurement",
+            folder.display()
+        ));
+    }
+    is_free
 }
 
 /// The figures as a table.

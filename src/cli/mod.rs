@@ -23,6 +23,7 @@ mod panic;
 mod play;
 mod progress;
 mod python;
+mod resume;
 mod run;
 mod schema;
 mod signals;
@@ -38,6 +39,7 @@ use clap::{Parser, Subcommand};
 
 pub use call::{Called, call, set_program};
 use console::Console;
+use sinew_run::manifest::Origin;
 pub use python::module as python_module;
 
 /// Muscle, flesh and skin: from anatomy to simulated tissue.
@@ -88,6 +90,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Plays a recording in the terminal, or prints its key figures
     Play(play::Arguments),
+    /// Continues a run that ended early, with the command that started it
+    Resume(resume::Arguments),
     /// Shows the state of runs and how to resume them
     Status(status::Arguments),
     /// Simulates a hand that makes a fist; writes report, USD and pictures
@@ -150,7 +154,8 @@ pub fn main() -> ExitCode {
 
 /// [`main`] with a given command line; its first word is the name of the program.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = match Arguments::try_parse_from(&words) {
         Ok(arguments) => arguments,
         Err(message) => {
             // clap prints help and version to stdout (status 0) and errors to stderr (status 2).
@@ -159,7 +164,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let _entered = signals::listen().enter();
-    panic::guard(|| match execute(arguments) {
+    panic::guard(|| match execute(arguments, words.iter().skip(1)) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Unexpected) => ExitCode::from(1),
         Err(Failure::Reported) => ExitCode::from(2),
@@ -170,7 +175,14 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-fn execute(arguments: Arguments) -> Result<Status, Failure> {
+/// Runs a command; `words` is its command line, without the name of the program.
+fn execute<'a>(arguments: Arguments, words: impl IntoIterator<Item = &'a OsString>) -> Result<Status, Failure> {
+    let words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
+    // A manifest keeps the command; `sinew resume` adds this word.
+    execute_from(arguments, Origin::here(words.filter(|word| word != "--resume").collect()))
+}
+
+fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(threads))
@@ -179,19 +191,20 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     }
     let console = Console::new(arguments.quiet, arguments.verbose);
     match arguments.command {
-        Command::Run(arguments) => run::execute(&arguments, console),
-        Command::Skin(arguments) => skin::execute(&arguments, console),
+        Command::Run(arguments) => run::execute(&arguments, origin, console),
+        Command::Skin(arguments) => skin::execute(&arguments, origin, console),
         Command::Character(arguments) => character::execute(&arguments, console),
         Command::Convert(arguments) => convert::execute(&arguments, console),
         Command::New(arguments) => new::execute(&arguments, console),
         Command::Mesh(arguments) => mesh::execute(&arguments, console),
         Command::Muscle(arguments) => muscle::execute(&arguments, console),
-        Command::Lab(arguments) => lab::execute(&arguments, console),
+        Command::Lab(arguments) => lab::execute(&arguments, origin, console),
         Command::Gradient(arguments) => gradient::execute(&arguments, console),
         Command::Fit(arguments) => fit::execute(&arguments, console),
         Command::Sweep(arguments) => sweep::execute(&arguments, console),
         Command::Compare(arguments) => compare::execute(&arguments, console),
         Command::Play(arguments) => play::execute(&arguments, console),
+        Command::Resume(arguments) => resume::execute(&arguments, console),
         Command::Status(arguments) => status::execute(&arguments, console),
         Command::Demo(arguments) => demo::execute(&arguments, console),
         Command::Check(arguments) => check::execute(&arguments, console),

@@ -16,6 +16,9 @@ const SILENCE: Duration = Duration::from_millis(1500);
 /// Time between checks for [`SILENCE`].
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const BAR: usize = 24;
+/// What is counted.
+const FRAMES: &str = "frame";
+const PICTURES: &str = "picture";
 
 /// Progress of one run. During a long frame, a thread shows how long it has taken so far.
 #[derive(Debug)]
@@ -27,6 +30,9 @@ struct Line {
     start: Instant,
     shown: Option<Instant>,
     dirty: bool,
+    /// What is counted, and how many there were at the start.
+    what: &'static str,
+    before: usize,
     /// Frames done and planned, once known.
     frames: Option<(usize, usize)>,
     /// Start of the current frame.
@@ -39,7 +45,17 @@ impl Progress {
     /// Starts the clock.
     pub fn new(console: Console) -> Self {
         let now = Instant::now();
-        let line = Line { console, start: now, shown: None, dirty: false, frames: None, since: now, patience: SILENCE };
+        let line = Line {
+            console,
+            start: now,
+            shown: None,
+            dirty: false,
+            what: FRAMES,
+            before: 0,
+            frames: None,
+            since: now,
+            patience: SILENCE,
+        };
         let line = Arc::new(Mutex::new(line));
         // Only the calling thread captures output.
         if console.notes && !call::is_called() {
@@ -58,7 +74,16 @@ impl Progress {
     pub fn begin(&mut self, done: usize, all: usize) {
         let mut line = self.line();
         (line.start, line.since, line.frames) = (Instant::now(), Instant::now(), Some((done, all)));
-        line.patience = SILENCE;
+        (line.before, line.patience) = (done, SILENCE);
+    }
+
+    /// Shows that all frames and `done` of `all` pictures are done.
+    pub fn pictures(&mut self, done: usize, all: usize) {
+        let mut line = self.line();
+        if line.what != PICTURES {
+            (line.what, line.start, line.before, line.shown) = (PICTURES, Instant::now(), done, None);
+        }
+        line.update(done, all, "");
     }
 
     /// Shows that `done` of `all` frames are done; `detail` is the solver's line about the last one.
@@ -90,7 +115,8 @@ impl Line {
         }
         let time = duration(self.since.elapsed());
         let text = match self.frames {
-            Some((done, all)) if done < all => format!("frame {}/{all} has taken {time} so far", done + 1),
+            Some((done, all)) if done < all => format!("{} {}/{all} has taken {time} so far", self.what, done + 1),
+            Some(_) if self.what == FRAMES => format!("writing files has taken {time} so far"),
             // The run writes its report.
             Some(_) => return,
             None => format!("preparing has taken {time} so far"),
@@ -112,7 +138,7 @@ impl Line {
             return;
         }
         if self.console.details {
-            message(&format!("frame {done}/{all}  {detail}"));
+            message(&format!("{} {done}/{all}  {detail}", self.what));
             return;
         }
         let interval = if self.console.terminal { REDRAW_INTERVAL } else { QUIET_INTERVAL };
@@ -121,15 +147,15 @@ impl Line {
             return;
         }
         self.shown = Some(Instant::now());
-        let left = time_left(self.start.elapsed(), done, all);
+        let left = time_left(self.start.elapsed(), done.saturating_sub(self.before), all.saturating_sub(self.before));
         if self.console.terminal {
             let filled = BAR * done / all.max(1);
             let bar = format!("{}{}", "━".repeat(filled), "─".repeat(BAR - filled));
-            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{bar} frame {done}/{all}{left}  {detail}");
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{bar} {} {done}/{all}{left}  {detail}", self.what);
             let _ = std::io::stderr().flush();
             self.dirty = true;
         } else if done < all {
-            message(&format!("frame {done}/{all}{left}  {detail}"));
+            message(format!("{} {done}/{all}{left}  {detail}", self.what).trim_end());
         }
     }
 

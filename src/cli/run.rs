@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use sinew_fem::{Interrupt, StepReport};
 use sinew_run::expect::Checked;
+use sinew_run::manifest::Origin;
 use sinew_run::run::{Observer, RunOptions, RunOutcome};
 use sinew_run::timing::TimingNode;
 use sinew_scene::{Override, Scene, format_number};
 
 use super::console::Console;
 use super::progress::{Progress, duration};
+use super::status::shell_word;
 use super::{Failure, Status, console, table};
 
 /// Runs a scene, records it, and checks its expectations
@@ -32,6 +34,10 @@ pub struct Arguments {
     /// Writes no files; only checks the expectations
     #[arg(long, conflicts_with = "output")]
     pub no_files: bool,
+
+    /// Draws no pictures, also none in the report; `sinew convert` draws them later
+    #[arg(long)]
+    pub no_pictures: bool,
 
     /// Stops after this many frames. Expectations at later times are not reached: the exit status is 1
     #[arg(long, value_name = "N")]
@@ -55,13 +61,14 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
-    let scene = Scene::load_with(&arguments.scene, &overrides)?;
+    let mut scene = Scene::load_with(&arguments.scene, &overrides)?;
+    scene.record.pictures &= !arguments.no_pictures;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
     let output = (!arguments.no_files).then_some(output);
     let (frames, resume, checkpoint) = (arguments.frames, arguments.resume, arguments.checkpoint);
-    let options = RunOptions { output, frames, overrides, resume, checkpoint, replace: arguments.force };
+    let options = RunOptions { output, frames, overrides, resume, checkpoint, replace: arguments.force, origin };
     simulate(&scene, &options, console, arguments.json)
 }
 
@@ -120,7 +127,7 @@ pub(super) fn simulate_and(
     for line in written(&outcome.outputs) {
         console.note(&line);
     }
-    verdict(&outcome, console)
+    verdict(&outcome, options.output.as_deref(), console)
 }
 
 /// One line per file, or one per folder with many files.
@@ -147,11 +154,13 @@ fn written(files: &[PathBuf]) -> Vec<String> {
     lines
 }
 
-fn verdict(outcome: &RunOutcome, console: Console) -> Result<Status, Failure> {
+fn verdict(outcome: &RunOutcome, folder: Option<&Path>, console: Console) -> Result<Status, Failure> {
     if outcome.interrupted {
+        let Some(folder) = folder else { return Err(Failure::Other("interrupted".into())) };
         return Err(Failure::Other(format!(
-            "interrupted; {} frames are kept, and `--resume` continues after them",
-            outcome.frames
+            "interrupted; {} frames are kept, and `sinew resume {}` continues after them",
+            outcome.frames,
+            shell_word(&folder.to_string_lossy())
         )));
     }
     let all = outcome.expectations.len();
@@ -214,6 +223,10 @@ impl Observer for Watch {
     fn frame(&mut self, done: usize, all: usize, report: &StepReport) -> ControlFlow<()> {
         self.progress.update(done, all, &report.to_string());
         if self.interrupt.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn pictures(&mut self, done: usize, all: usize) {
+        self.progress.pictures(done, all);
     }
 }
 

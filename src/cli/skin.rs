@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sinew_io::load_rig;
 use sinew_record::record::write_file;
 use sinew_rig::{Flesh, FleshParams, Rig};
-use sinew_run::manifest::Manifest;
+use sinew_run::manifest::{Manifest, Origin};
 use sinew_run::run::RunOptions;
 use sinew_scene::output::check_outputs;
 use sinew_scene::{Dimension, Scene, format_quantity};
@@ -101,6 +101,10 @@ pub struct Arguments {
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub gap: Option<f64>,
 
+    /// Draws no pictures, also none in the report
+    #[arg(long)]
+    pub no_pictures: bool,
+
     /// Writes the scene to this file instead of running it
     #[arg(long, value_name = "FILE.toml")]
     pub scene: Option<PathBuf>,
@@ -157,9 +161,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let rig = load_rig(&arguments.character).map_err(|error| Failure::Other(error.to_string()))?;
-    let outputs = outputs(arguments);
+    let outputs = arguments.outputs();
     check(arguments, &rig, &outputs)?;
     let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let character = std::path::absolute(&arguments.character)
@@ -174,12 +178,14 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         return Ok(Status::Done);
     }
     let name = format!("scene of {}", arguments.character.display());
-    let scene = Scene::from_str(&text, &name, ".")?;
+    let mut scene = Scene::from_str(&text, &name, ".")?;
+    scene.record.pictures &= !arguments.no_pictures;
     let folder = outputs[0].with_extension("");
     let options = RunOptions {
         output: Some(folder.clone()),
         resume: arguments.resume,
         replace: arguments.force,
+        origin,
         ..RunOptions::default()
     };
     let status = run::simulate_and(&scene, &options, console, arguments.json, |outcome| {
@@ -189,14 +195,16 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     Ok(status)
 }
 
-/// The output files, at least one.
-fn outputs(arguments: &Arguments) -> Vec<PathBuf> {
-    let mut outputs = arguments.output.clone();
-    if outputs.is_empty() {
-        let stem = arguments.character.file_stem().unwrap_or("character".as_ref());
-        outputs.push(Path::new("out").join(stem).with_extension("usda"));
+impl Arguments {
+    /// The output files, at least one.
+    pub(super) fn outputs(&self) -> Vec<PathBuf> {
+        let mut outputs = self.output.clone();
+        if outputs.is_empty() {
+            let stem = self.character.file_stem().unwrap_or("character".as_ref());
+            outputs.push(Path::new("out").join(stem).with_extension("usda"));
+        }
+        outputs
     }
-    outputs
 }
 
 /// Finds all errors that do not need the scene.

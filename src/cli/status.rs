@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use sinew_run::manifest::{MANIFEST, Manifest, Status as Written};
-use sinew_run::output::is_busy;
+use sinew_run::manifest::{Kind, MANIFEST, Manifest, Status as Written};
+use sinew_run::output::{is_busy, is_running};
 use sinew_store::Recording;
 
 use super::console::{self, Console};
 use super::progress::duration;
+use super::resume::run_folder;
 use super::{Failure, Status};
 
 /// Shows the state of runs and how to resume them
@@ -122,14 +123,12 @@ struct Run {
 
 impl Run {
     fn read(folder: &Path) -> Result<Run, String> {
-        // The path of the manifest stands for its folder.
-        let folder = match folder.file_name() {
-            Some(name) if name == MANIFEST => folder.parent().unwrap_or(Path::new(".")),
-            _ => folder,
-        };
+        let folder = run_folder(folder);
         // Check this before reading the manifest: a run that ends in between then counts as done, not as killed.
         let busy = is_busy(folder);
         let mut manifest = Manifest::read(folder).map_err(|error| error.to_string())?;
+        // The laboratory does not lock its folder: several protocols may share it.
+        let busy = busy || (manifest.kind == Kind::Lab && is_running(manifest.process));
         let state = match manifest.status {
             Written::Running if busy => State::Running,
             Written::Running => State::Killed,
@@ -161,21 +160,22 @@ impl Run {
 
     /// The command that continues a run that ended early.
     fn resume_command(&self) -> Option<String> {
-        if matches!(self.state, State::Running | State::Done) {
-            return None;
-        }
-        let mut command =
-            format!("sinew run {} -o {}", shell_word(&self.manifest.scene), shell_word(&self.folder.to_string_lossy()));
-        for set in &self.manifest.overrides {
-            command += &format!(" --set {}", shell_word(set));
-        }
-        Some(command + " --resume")
+        let has_ended_early = !matches!(self.state, State::Running | State::Done);
+        has_ended_early.then(|| format!("sinew resume {}", shell_word(&self.folder.to_string_lossy())))
+    }
+
+    /// The command that started it, if a command did.
+    fn command(&self) -> Option<String> {
+        let words: Vec<String> = self.manifest.origin.command.iter().map(|word| shell_word(word)).collect();
+        (!words.is_empty()).then(|| format!("sinew {}", words.join(" ")))
     }
 
     fn to_text(&self) -> String {
         let manifest = &self.manifest;
         let mut text = format!("{}: {}", self.folder.display(), self.state.word());
-        text += &format!(", {} of {} frames", manifest.frames, manifest.frames_planned);
+        if manifest.kind == Kind::Run {
+            text += &format!(", {} of {} frames", manifest.frames, manifest.frames_planned);
+        }
         text += &format!(" in {}", span(self.seconds()));
         if let Some(left) = self.seconds_left() {
             text += &format!(", {} left", span(left));
@@ -190,6 +190,9 @@ impl Run {
             text += &format!(" with {}", manifest.overrides.join(", "));
         }
         text.push('\n');
+        if let Some(command) = self.command() {
+            text += &format!("  command: {command}\n");
+        }
         if self.state == State::Running {
             text += &format!("  process {} on {} threads\n", manifest.process, manifest.machine.threads);
         }
@@ -234,7 +237,7 @@ fn span(seconds: f64) -> String {
 }
 
 /// A word quoted for a shell.
-fn shell_word(text: &str) -> String {
+pub(super) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/=+:,@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.into()
@@ -245,10 +248,14 @@ fn shell_word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sinew_run::manifest::Origin;
+
     use super::*;
 
     fn run(state: State) -> Run {
+        let command = ["run", "my scene.toml", "--set", "body.a.material.young=10 kPa"].map(String::from).to_vec();
         let manifest = Manifest {
+            origin: Origin { command, directory: String::new() },
             scene: "my scene.toml".into(),
             overrides: vec!["body.a.material.young=10 kPa".into()],
             started: 100.0,
@@ -271,9 +278,12 @@ mod tests {
     #[test]
     fn a_killed_run_says_how_to_continue() {
         let text = run(State::Killed).to_text();
-        let command =
-            "continue: sinew run 'my scene.toml' -o 'out/it'\\''s' --set 'body.a.material.young=10 kPa' --resume";
-        assert!(text.contains(command) && text.contains("killed, 10 of 40 frames"), "{text}");
-        assert!(!run(State::Done).to_text().contains("--resume"));
+        let lines = [
+            "killed, 10 of 40 frames",
+            "command: sinew run 'my scene.toml' --set 'body.a.material.young=10 kPa'",
+            "continue: sinew resume 'out/it'\\''s'",
+        ];
+        assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+        assert!(!run(State::Done).to_text().contains("resume"));
     }
 }

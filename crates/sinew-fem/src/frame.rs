@@ -152,6 +152,10 @@ pub trait Recorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError>;
     /// Completes the output; a recorder stopped early still leaves a valid file.
     fn finish(&mut self) -> Result<(), RecordError>;
+    /// Like `finish`; an output that takes long calls `watch` with the number of parts done and of all parts.
+    fn finish_watched(&mut self, _watch: &mut dyn FnMut(usize, usize)) -> Result<(), RecordError> {
+        self.finish()
+    }
     /// Notes for the user about the output, such as an error that the format introduces; complete after `finish`.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -180,23 +180,6 @@ pub(crate) fn srgb_from_linear(c: f32) -> f32 {
     if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 }
 }
 
-/// Steps of the encoding table: 4096 steps in √c keep the error below half a byte step everywhere.
-const ENCODE: usize = 4096;
-
-/// sRGB byte of linear light in 0..1 by table; `powf` per channel would cost more than the shading.
-pub(crate) fn srgb_byte(c: f32) -> u8 {
-    static CODES: OnceLock<Vec<u8>> = OnceLock::new();
-    let codes = CODES.get_or_init(|| {
-        (0..=ENCODE)
-            .map(|i| {
-                let root = i as f32 / ENCODE as f32;
-                (srgb_from_linear(root * root) * 255.0).round() as u8
-            })
-            .collect()
-    });
-    codes[(c.clamp(0.0, 1.0).sqrt() * ENCODE as f32 + 0.5) as usize]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +188,7 @@ mod tests {
     fn encoding_inverts_decoding() {
         for byte in 0..=255u8 {
             let linear = linear_from_srgb(f32::from(byte) / 255.0);
-            assert_eq!(srgb_byte(linear), byte, "the table is finer than one byte step");
+            assert_eq!((srgb_from_linear(linear) * 255.0).round() as u8, byte);
         }
     }
 

@@ -5,6 +5,8 @@
 //! signs, so a closed surface shows no cracks; samples on the edge go to the nearer triangle, and to the first of two
 //! equals.
 
+use std::ops::Range;
+
 use super::camera::{Camera, CameraBasis};
 use super::scene::Prepared;
 use super::vector::{V3, lerp, mad};
@@ -98,6 +100,17 @@ pub(crate) fn project(prepared: &Prepared, projection: &Projection, width: usize
 }
 
 impl Binned {
+    /// Columns that the triangles of a band may touch.
+    fn columns(&self, band: usize, width: usize) -> Range<usize> {
+        let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
+        for &number in &self.bands[band] {
+            for corner in self.triangles[number as usize].corners {
+                (least, most) = (least.min(corner[0]), most.max(corner[0]));
+            }
+        }
+        if least > most { 0..0 } else { least.max(0.0) as usize..(most.max(0.0) as usize + 1).min(width) }
+    }
+
     fn push(&mut self, triangle: ScreenTriangle, width: usize, height: usize) {
         let [a, b, c] = triangle.corners;
         let low = |i: usize| a[i].min(b[i]).min(c[i]);
@@ -144,15 +157,21 @@ fn clip_near(corners: [V3; 3], near: f32) -> ([V3; 4], usize) {
 pub(crate) struct SampleBand {
     pub inverse_depth: Vec<[f32; SAMPLES]>,
     pub source: Vec<[u32; SAMPLES]>,
+    /// Columns that triangles may touch; samples of other columns are out of date.
+    pub columns: Range<usize>,
 }
 
 impl SampleBand {
     /// Covers `rows` rows from `first_row` on with the triangles of the band.
     pub fn cover(&mut self, binned: &Binned, band: usize, width: usize, rows: usize) {
-        self.inverse_depth.clear();
         self.inverse_depth.resize(width * rows, [0.0; SAMPLES]);
-        self.source.clear();
         self.source.resize(width * rows, [NOTHING; SAMPLES]);
+        self.columns = binned.columns(band, width);
+        for row in 0..rows {
+            let columns = row * width + self.columns.start..row * width + self.columns.end;
+            self.inverse_depth[columns.clone()].fill([0.0; SAMPLES]);
+            self.source[columns].fill([NOTHING; SAMPLES]);
+        }
         for &number in &binned.bands[band] {
             self.draw(&binned.triangles[number as usize], band * BAND_ROWS, width, rows);
         }
@@ -182,11 +201,14 @@ impl SampleBand {
         // Offsets of the edge values within a pixel, the same for every pixel.
         let mut inside = [[0.0f32; SAMPLES]; 3];
         let mut reach = [0.0f32; 3];
+        // Least offset of an edge value within a pixel: where even this is inside, all samples are.
+        let mut least = [f32::INFINITY; 3];
         for i in 0..3 {
             let [ea, eb, _] = edges[i];
             reach[i] = ea.max(0.0) + eb.max(0.0);
             for s in 0..SAMPLES {
                 inside[i][s] = ea * OFFSETS[s][0] + eb * OFFSETS[s][1];
+                least[i] = least[i].min(inside[i][s]);
             }
         }
         for y in y0..=y1 {
@@ -199,6 +221,16 @@ impl SampleBand {
                     continue;
                 }
                 let (depths, sources) = (&mut self.inverse_depth[y * width + x], &mut self.source[y * width + x]);
+                if at[0] + least[0] >= 0.0 && at[1] + least[1] >= 0.0 && at[2] + least[2] >= 0.0 {
+                    for s in 0..SAMPLES {
+                        let w = a[2] + gx * (px + OFFSETS[s][0] - a[0]) + gy * (py + OFFSETS[s][1] - a[1]);
+                        let w = w.min(nearest).max(farthest);
+                        let is_nearer = w > depths[s];
+                        depths[s] = if is_nearer { w } else { depths[s] };
+                        sources[s] = if is_nearer { triangle.source } else { sources[s] };
+                    }
+                    continue;
+                }
                 for s in 0..SAMPLES {
                     let covered =
                         (at[0] + inside[0][s] >= 0.0) & (at[1] + inside[1][s] >= 0.0) & (at[2] + inside[2][s] >= 0.0);

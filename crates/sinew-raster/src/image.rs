@@ -50,6 +50,11 @@ impl Image {
         Image { width, height, pixels }
     }
 
+    /// Like [`Image::shrunk`], without a copy if the size is right.
+    pub fn into_shrunk(self, [width, height]: [usize; 2]) -> Image {
+        if (width, height) == (self.width, self.height) { self } else { self.shrunk(width, height) }
+    }
+
     /// Blends `color` over the pixel with weight `coverage` in 0..1; pixels outside the picture are ignored.
     pub fn blend(&mut self, x: i64, y: i64, color: [u8; 3], coverage: f32) {
         if x < 0 || y < 0 || x >= self.width as i64 || y >= self.height as i64 || coverage <= 0.0 {

@@ -24,6 +24,7 @@
 //! 4. **Shade** (`shade`): each visible surface of a pixel is lit once, then samples are averaged in linear light.
 //! 5. **Annotate** (`overlay`, `text`): title, time, color legend.
 
+mod backplate;
 mod camera;
 mod color;
 mod coverage;
@@ -38,6 +39,7 @@ mod shapes;
 mod text;
 mod vector;
 
+pub use backplate::Backplate;
 pub use camera::{Bounds, Camera, CameraBasis, FitParams, UpAxis};
 pub use color::{ColorMap, Rgb};
 pub use image::Image;

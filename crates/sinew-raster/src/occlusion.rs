@@ -18,11 +18,14 @@ use super::vector::{V3, dot, mad};
 /// Number of directions of the sky; after interpolation, more make no visible difference.
 const DIRECTIONS: usize = 32;
 
-/// Texels per side of each depth map.
-const MAP_SIZE: usize = 96;
+/// Texels per side of each depth map, for small and for large pictures.
+const MAP_SIZE: [usize; 2] = [64, 96];
 
-/// Points per side of the ground grid.
-const GRID: usize = 112;
+/// Points per side of the ground grid, for small and for large pictures.
+const GRID: [usize; 2] = [72, 112];
+
+/// Pictures of more pixels per side are large.
+const SMALL: usize = 512;
 
 /// Fraction of light that arrives at grazing and slightly hidden angles: sky light scatters in skin and dust.
 const WRAP: f32 = 0.2;
@@ -35,9 +38,11 @@ pub(crate) struct Occlusion {
 }
 
 impl Occlusion {
-    pub fn new(prepared: &Prepared, up: UpAxis, ground: Option<f32>) -> Occlusion {
+    /// `side` is the longer side of the picture \[pixels\].
+    pub fn new(prepared: &Prepared, up: UpAxis, ground: Option<f32>, side: usize) -> Occlusion {
+        let size = usize::from(side > SMALL);
         let directions = sky(up);
-        let maps: Vec<DepthMap> = directions.par_iter().map(|&d| DepthMap::new(prepared, d, MAP_SIZE)).collect();
+        let maps: Vec<DepthMap> = directions.par_iter().map(|&d| DepthMap::new(prepared, d, MAP_SIZE[size])).collect();
         let points: Vec<(V3, V3)> =
             prepared.positions.iter().copied().zip(prepared.vertex_normals.iter().copied()).collect();
         // An offset of two texels along the normal clears the vertex's own faces.
@@ -50,7 +55,7 @@ impl Occlusion {
                 std::array::from_fn(|i| gather(&directions, &visible[t.corners[i] as usize], normals[i]))
             })
             .collect();
-        let ground = GroundGrid::new(&prepared.bounds, up, ground, &directions, &maps);
+        let ground = GroundGrid::new(&prepared.bounds, up, ground, GRID[size], &directions, &maps);
         Occlusion { corners, ground }
     }
 
@@ -59,7 +64,7 @@ impl Occlusion {
         let upwards = up.direction();
         let light = |n: V3| (0.5 + 0.5 * dot(n, upwards)).clamp(0.0, 1.0).sqrt();
         let corners = prepared.corner_normals.iter().map(|normals| normals.map(light)).collect();
-        Occlusion { corners, ground: GroundGrid::new(&prepared.bounds, up, None, &[], &[]) }
+        Occlusion { corners, ground: GroundGrid::new(&prepared.bounds, up, None, 0, &[], &[]) }
     }
 
     /// Ambient light on the ground below or at `p`.
@@ -122,34 +127,43 @@ struct GroundGrid {
     min: [f32; 2],
     /// Grid steps per meter.
     scale: [f32; 2],
+    /// Points per side.
+    side: usize,
     values: Vec<f32>,
 }
 
 impl GroundGrid {
-    fn new(bounds: &Bounds, up: UpAxis, ground: Option<f32>, directions: &[V3], maps: &[DepthMap]) -> GroundGrid {
+    fn new(
+        bounds: &Bounds,
+        up: UpAxis,
+        ground: Option<f32>,
+        side: usize,
+        directions: &[V3],
+        maps: &[DepthMap],
+    ) -> GroundGrid {
         let axes = [(up.index() + 1) % 3, (up.index() + 2) % 3];
         let Some(level) = ground.filter(|_| !bounds.is_empty()) else {
-            return GroundGrid { axes, min: [0.0; 2], scale: [0.0; 2], values: Vec::new() };
+            return GroundGrid { axes, min: [0.0; 2], scale: [0.0; 2], side, values: Vec::new() };
         };
         // Low directions cast ambient shadows about as far as one body height; beyond, they are too faint to see.
         let height = (bounds.max[up.index()] - level).clamp(0.05 * bounds.radius(), 4.0 * bounds.radius());
         let (min, max) = (axes.map(|a| bounds.min[a] - 1.5 * height), axes.map(|a| bounds.max[a] + 1.5 * height));
-        let scale: [f32; 2] = std::array::from_fn(|i| (GRID - 1) as f32 / (max[i] - min[i]));
+        let scale: [f32; 2] = std::array::from_fn(|i| (side - 1) as f32 / (max[i] - min[i]));
         let normal = up.direction();
-        let points: Vec<(V3, V3)> = (0..GRID * GRID)
+        let points: Vec<(V3, V3)> = (0..side * side)
             .map(|i| {
                 let mut p = [0.0; 3];
                 p[up.index()] = level;
-                p[axes[0]] = min[0] + (i % GRID) as f32 / scale[0];
-                p[axes[1]] = min[1] + (i / GRID) as f32 / scale[1];
+                p[axes[0]] = min[0] + (i % side) as f32 / scale[0];
+                p[axes[1]] = min[1] + (i / side) as f32 / scale[1];
                 (p, normal)
             })
             .collect();
         let visible = visibility(maps, &points, 0.5);
         let values: Vec<f32> = visible.iter().map(|v| gather(directions, v, normal)).collect();
         // Each direction casts a faint shadow with its own edge: blur the edges, keep the depth.
-        let values = blurred(&blurred(&values, 1, GRID), GRID, 1);
-        GroundGrid { axes, min, scale, values }
+        let values = blurred(&blurred(&values, side, 1, side), side, side, 1);
+        GroundGrid { axes, min, scale, side, values }
     }
 
     fn at(&self, p: V3) -> f32 {
@@ -158,15 +172,15 @@ impl GroundGrid {
         }
         let x = (p[self.axes[0]] - self.min[0]) * self.scale[0];
         let y = (p[self.axes[1]] - self.min[1]) * self.scale[1];
-        let end = (GRID - 1) as f32;
+        let end = (self.side - 1) as f32;
         // Fades to full light at the border, and is full outside.
         let border = x.min(y).min(end - x).min(end - y);
         if border.is_nan() || border <= 0.0 {
             return 1.0;
         }
-        let (i, k) = ((x as usize).min(GRID - 2), (y as usize).min(GRID - 2));
+        let (i, k) = ((x as usize).min(self.side - 2), (y as usize).min(self.side - 2));
         let (fx, fy) = (x - i as f32, y - k as f32);
-        let at = |i: usize, k: usize| self.values[k * GRID + i];
+        let at = |i: usize, k: usize| self.values[k * self.side + i];
         let below = at(i, k) * (1.0 - fx) + at(i + 1, k) * fx;
         let above = at(i, k + 1) * (1.0 - fx) + at(i + 1, k + 1) * fx;
         let inside = below * (1.0 - fy) + above * fy;
@@ -175,12 +189,12 @@ impl GroundGrid {
 }
 
 /// Binomial blur of the ground grid along one axis.
-fn blurred(values: &[f32], along: usize, across: usize) -> Vec<f32> {
+fn blurred(values: &[f32], side: usize, along: usize, across: usize) -> Vec<f32> {
     const KERNEL: [f32; 5] = [70.0 / 256.0, 56.0 / 256.0, 28.0 / 256.0, 8.0 / 256.0, 1.0 / 256.0];
     let mut to = vec![0.0; values.len()];
-    for line in 0..GRID {
-        let at = |i: usize| values[line * across + i.min(GRID - 1) * along];
-        for i in 0..GRID {
+    for line in 0..side {
+        let at = |i: usize| values[line * across + i.min(side - 1) * along];
+        for i in 0..side {
             let sides = (1..KERNEL.len()).map(|k| KERNEL[k] * (at(i.saturating_sub(k)) + at(i + k)));
             to[line * across + i * along] = KERNEL[0] * at(i) + sides.sum::<f32>();
         }
@@ -198,7 +212,7 @@ mod tests {
     fn contact_is_darker_than_open_ground() {
         let mesh = ShapeMesh::sphere([0.0, 1.0, 0.0], 1.0, 32);
         let prepared = Prepared::new(&[Surface::solid(&mesh.positions, &mesh.triangles, Rgb([1.0; 3]), Finish::MATTE)]);
-        let occlusion = Occlusion::new(&prepared, UpAxis::Y, Some(0.0));
+        let occlusion = Occlusion::new(&prepared, UpAxis::Y, Some(0.0), 1024);
         let contact = occlusion.on_ground([0.1, 0.0, 0.1]);
         assert!(contact < 0.25, "contact {contact}");
         assert!(occlusion.on_ground([50.0, 0.0, 0.0]) == 1.0);

@@ -2,13 +2,14 @@
 
 use rayon::prelude::*;
 
+use super::backplate::{Backplate, Behind, PlatePixel, Setting, ShadowLattice, behind_color};
 use super::camera::{Bounds, Camera, UpAxis};
 use super::coverage::{BAND_ROWS, Binned, NOTHING, OFFSETS, Projection, SAMPLES, SampleBand, project};
 use super::image::Image;
 use super::occlusion::Occlusion;
 use super::overlay::{Legend, draw_legend, draw_title};
 use super::scene::{Paint, Prepared, Surface};
-use super::shade::{Backdrop, Lights, ShadePoint, display, footprint};
+use super::shade::{Backdrop, Lights, ShadePoint, display};
 use super::shadow::SoftShadow;
 use super::vector::{V3, add, cross, dot, each, lerp, mad, norm, scale, sub, unit_or};
 
@@ -34,8 +35,8 @@ pub struct View<'a> {
     pub legend: Option<Legend<'a>>,
 }
 
-/// Texels per side of the key light's depth map.
-const SHADOW_SIZE: usize = 1024;
+/// Least and most texels per side of the key light's depth map; in between, about one per pixel.
+const SHADOW_SIZE: [usize; 2] = [256, 1024];
 
 /// Largest side of a picture \[pixels\]: 64 megapixels exceed any screen and still fit in memory.
 const MAX_SIDE: usize = 8192;
@@ -67,16 +68,37 @@ impl Renderer {
 
     /// Draws the view. The same view gives the same bytes on any number of threads.
     pub fn render(&self, view: &View<'_>) -> Image {
+        self.draw(view, None)
+    }
+
+    /// Sky and ground of a view, for many pictures with the same camera.
+    pub fn backplate(&self, view: &View<'_>) -> Backplate {
+        Backplate::new(self.setting(view))
+    }
+
+    /// The same bytes as [`Renderer::render`], sooner: computes only what the bodies change. A backplate of another
+    /// camera or size is not used.
+    pub fn render_on(&self, plate: &Backplate, view: &View<'_>) -> Image {
+        self.draw(view, Some(plate).filter(|plate| plate.setting == self.setting(view)))
+    }
+
+    fn setting(&self, view: &View<'_>) -> Setting {
+        let View { camera, up, ground, stage, .. } = *view;
+        Setting { size: [self.width, self.height], camera, up, ground, stage }
+    }
+
+    fn draw(&self, view: &View<'_>, plate: Option<&Backplate>) -> Image {
         let prepared = Prepared::new(&view.surfaces);
-        let projection = Projection::new(&view.camera, self.width, self.height);
+        let setting = self.setting(view);
+        let projection = setting.projection();
         let lights = Lights::new(&projection, view.up);
-        let shadow_size = if self.is_draft { SHADOW_SIZE / 2 } else { SHADOW_SIZE };
-        let shadow = SoftShadow::new(&prepared, lights.key, shadow_size);
+        let side = self.width.max(self.height).next_power_of_two().clamp(SHADOW_SIZE[0], SHADOW_SIZE[1]);
+        let shadow = SoftShadow::new(&prepared, lights.key, if self.is_draft { side / 2 } else { side });
         let occlusion = match self.is_draft {
             true => Occlusion::open_sky(&prepared, view.up),
-            false => Occlusion::new(&prepared, view.up, view.ground),
+            false => Occlusion::new(&prepared, view.up, view.ground, side),
         };
-        let backdrop = Backdrop::new(view.up, view.ground, view.stage.center(), view.stage.radius());
+        let backdrop = setting.backdrop();
         let binned = project(&prepared, &projection, self.width, self.height);
         let solid = view
             .surfaces
@@ -86,6 +108,7 @@ impl Renderer {
         let ground_inverse_depth = backdrop.ground_inverse_depth(&projection);
         let pass = Pass {
             view,
+            plate,
             solid,
             prepared,
             projection,
@@ -101,8 +124,8 @@ impl Renderer {
             .pixels
             .par_chunks_mut(3 * self.width * BAND_ROWS)
             .enumerate()
-            .for_each_init(SampleBand::default, |samples, (band, pixels)| {
-                pass.band(&binned, samples, band, self.width, pixels)
+            .for_each_init(Default::default, |scratch, (band, pixels)| {
+                pass.band(&binned, scratch, band, self.width, pixels)
             });
         if let Some(title) = view.title {
             draw_title(&mut image, title, view.caption);
@@ -119,6 +142,7 @@ impl Renderer {
 /// The input of shading.
 struct Pass<'a> {
     view: &'a View<'a>,
+    plate: Option<&'a Backplate>,
     /// Linear colors of the surfaces with one color.
     solid: Vec<V3>,
     prepared: Prepared,
@@ -140,22 +164,58 @@ struct Group {
 }
 
 impl Pass<'_> {
-    fn band(&self, binned: &Binned, samples: &mut SampleBand, band: usize, width: usize, pixels: &mut [u8]) {
+    fn band(
+        &self,
+        binned: &Binned,
+        (samples, lattice): &mut (SampleBand, ShadowLattice),
+        band: usize,
+        width: usize,
+        pixels: &mut [u8],
+    ) {
         let rows = pixels.len() / (3 * width);
         samples.cover(binned, band, width, rows);
+        lattice.start(width, band * BAND_ROWS);
         for y in 0..rows {
             for x in 0..width {
                 let at = y * width + x;
-                let color = self.pixel(x, band * BAND_ROWS + y, &samples.source[at], &samples.inverse_depth[at]);
+                let row = band * BAND_ROWS + y;
+                let color = match samples.columns.contains(&x) {
+                    true => self.pixel(x, row, &samples.source[at], &samples.inverse_depth[at], lattice),
+                    false => self.open_pixel(x, row, lattice),
+                };
                 pixels[3 * at..3 * at + 3].copy_from_slice(&color);
             }
         }
     }
 
-    fn pixel(&self, x: usize, y: usize, sources: &[u32; SAMPLES], inverse_depths: &[f32; SAMPLES]) -> [u8; 3] {
+    /// A pixel without bodies.
+    fn open_pixel(&self, x: usize, y: usize, lattice: &mut ShadowLattice) -> [u8; 3] {
+        let at = [x as f32 + 0.5, y as f32 + 0.5];
+        let shaded = |pixel: &PlatePixel, lattice: &mut ShadowLattice| {
+            let light = (&self.shadow, &self.occlusion);
+            behind_color(pixel, at, &self.behind_bodies(), light, lattice).map_or(pixel.open, display)
+        };
+        match self.plate {
+            Some(plate) => shaded(plate.pixel(x, y), lattice),
+            None => shaded(&self.behind_bodies().pixel(at[0], at[1]), lattice),
+        }
+    }
+
+    fn behind_bodies(&self) -> Behind<'_> {
+        Behind { projection: &self.projection, backdrop: &self.backdrop, lights: &self.lights, height: self.height }
+    }
+
+    fn pixel(
+        &self,
+        x: usize,
+        y: usize,
+        sources: &[u32; SAMPLES],
+        inverse_depths: &[f32; SAMPLES],
+        lattice: &mut ShadowLattice,
+    ) -> [u8; 3] {
         let (px, py) = (x as f32, y as f32);
         if sources.iter().all(|&source| source == NOTHING) {
-            return display(self.behind(px + 0.5, py + 0.5));
+            return self.open_pixel(x, y, lattice);
         }
         let [constant, per_column, per_row] = self.ground_inverse_depth;
         let mut groups = [Group { source: NOTHING, count: 0, offset: [0.0; 2] }; SAMPLES];
@@ -182,7 +242,10 @@ impl Pass<'_> {
         for group in &groups[..used] {
             let share = group.count as f32;
             let (gx, gy) = (px + group.offset[0] / share, py + group.offset[1] / share);
-            let shaded = if group.source == NOTHING { self.behind(gx, gy) } else { self.surface(group.source, gx, gy) };
+            let shaded = match group.source {
+                NOTHING => self.behind(gx, gy, lattice),
+                source => self.surface(source, gx, gy),
+            };
             color = add(color, scale(display_weight(shaded), share / SAMPLES as f32));
         }
         display(color)
@@ -202,18 +265,12 @@ impl Pass<'_> {
             && dot(self.prepared.face_normals[a as usize], self.prepared.face_normals[b as usize]) > 0.8
     }
 
-    fn behind(&self, x: f32, y: f32) -> V3 {
-        let background = self.backdrop.background(1.0 - y / self.height as f32);
-        let ray = self.projection.ray(x, y);
-        let eye = self.projection.basis.eye;
-        match self.backdrop.ground_hit(eye, ray) {
-            None => background,
-            Some(distance) => {
-                let position = mad(eye, ray, distance);
-                let width = footprint(&self.projection, position, self.view.up.direction());
-                self.backdrop.ground_color(position, width, background, &self.lights, &self.shadow, &self.occlusion)
-            }
-        }
+    /// The color behind the bodies at any point of the screen.
+    fn behind(&self, x: f32, y: f32, lattice: &mut ShadowLattice) -> V3 {
+        let behind = self.behind_bodies();
+        let pixel = behind.pixel(x, y);
+        let light = (&self.shadow, &self.occlusion);
+        behind_color(&pixel, [x, y], &behind, light, lattice).unwrap_or_else(|| pixel.shaded(&self.lights, 1.0, 1.0))
     }
 
     fn surface(&self, source: u32, x: f32, y: f32) -> V3 {

@@ -2,10 +2,11 @@
 //!
 //! All colors here are linear; [`display`] maps them to bytes.
 
+use std::sync::OnceLock;
+
 use super::camera::UpAxis;
-use super::color::srgb_byte;
+use super::color::srgb_from_linear;
 use super::coverage::Projection;
-use super::occlusion::Occlusion;
 use super::scene::Finish;
 use super::shadow::SoftShadow;
 use super::vector::{V3, add, dot, lerp, mad, mul, norm, scale, smoothstep, sub, unit_or};
@@ -28,7 +29,7 @@ pub(crate) struct Lights {
     pub key: V3,
     fill: V3,
     rim: V3,
-    up: V3,
+    pub up: V3,
 }
 
 impl Lights {
@@ -48,6 +49,14 @@ impl Lights {
             rim: toward(0.45, 0.75, -1.0),
             up: vertical,
         }
+    }
+
+    /// Light on the ground under `lit` of the key light and `sky` of the sky, both 0..1.
+    pub fn on_ground(&self, lit: f32, sky: f32) -> V3 {
+        let key = scale(KEY, lit * dot(self.up, self.key));
+        // Plain ambient light is too faint to ground a body in bright key light; sky^1.5 is nearer to a photograph of a
+        // matte floor. Even a closed gap gets a little light, or it would look like a hole in the floor.
+        add(scale(key, 0.4 + 0.6 * sky), scale(SKY, 0.1 + 0.9 * sky * sky.sqrt()))
     }
 
     /// Light from a point of a body toward the eye.
@@ -149,34 +158,18 @@ impl Backdrop {
         lerp(BACK_LOW, BACK_HIGH, smoothstep(0.25, 1.35, height))
     }
 
-    pub fn ground_color(
-        &self,
-        position: V3,
-        footprint: f32,
-        background: V3,
-        lights: &Lights,
-        shadow: &SoftShadow,
-        occlusion: &Occlusion,
-    ) -> V3 {
+    /// Albedo of the ground at a point that a pixel sees in a window of width `footprint`, and how much of it the distance
+    /// leaves visible.
+    pub fn ground_albedo(&self, position: V3, footprint: f32) -> (V3, f32) {
         let axes = [(self.up.index() + 1) % 3, (self.up.index() + 2) % 3];
         let (dx, dy) = (position[axes[0]] - self.center[axes[0]], position[axes[1]] - self.center[axes[1]]);
         let distance = (dx * dx + dy * dy).sqrt();
         let visible = 1.0 - smoothstep(self.clear, 2.6 * self.clear, distance);
-        if visible <= 0.0 {
-            return background;
-        }
         let tile = [position[axes[0]] / self.checker, position[axes[1]] / self.checker];
         // Box-filtered checker; squares fade out when they are no larger than a pixel.
         let width = footprint / self.checker;
         let pattern = filtered_square_wave(tile[0], width) * filtered_square_wave(tile[1], width);
-        let albedo = lerp(GROUND_DARK, GROUND_LIGHT, 0.5 + 0.5 * pattern);
-        let lit = shadow.lit(position, lights.up);
-        let sky = occlusion.on_ground(position);
-        let key = scale(KEY, lit * dot(lights.up, lights.key));
-        // Plain ambient light is too faint to ground a body in bright key light; sky^1.5 is nearer to a photograph of a
-        // matte floor. Even a closed gap gets a little light, or it would look like a hole in the floor.
-        let light = add(scale(key, 0.4 + 0.6 * sky), scale(SKY, 0.1 + 0.9 * sky * sky.sqrt()));
-        lerp(background, mul(albedo, light), visible)
+        (lerp(GROUND_DARK, GROUND_LIGHT, 0.5 + 0.5 * pattern), visible)
     }
 }
 
@@ -199,19 +192,36 @@ fn filtered_square_wave(x: f32, width: f32) -> f32 {
 
 /// Filmic curve: straight in the shadows and middle tones, a soft shoulder from 0.7 so that highlights keep their hue.
 pub(crate) fn display(color: V3) -> [u8; 3] {
-    const KNEE: f32 = 0.62;
-    let byte = |c: f32| {
-        let c = if c.is_finite() { c.max(0.0) } else { 0.0 };
-        let mapped = if c < KNEE {
-            c
-        } else {
-            let over = (c - KNEE) / (1.0 - KNEE);
-            KNEE + (1.0 - KNEE) * over / (1.0 + over)
-        };
-        // The shoulder ends below white; 1.12 brings studio white to paper white.
-        srgb_byte(mapped * 1.12)
-    };
+    static CODES: OnceLock<Vec<u8>> = OnceLock::new();
+    let codes = CODES.get_or_init(|| (0..=code_of(BRIGHTEST)).map(|code| display_byte(light_of(code))).collect());
+    // Written so that NaN is black.
+    let byte = |c: f32| if c > DARKEST { codes[code_of(c.min(BRIGHTEST))] } else { 0 };
     [byte(color[0]), byte(color[1]), byte(color[2])]
+}
+
+/// Light below this is black, light above [`BRIGHTEST`] is white.
+const DARKEST: f32 = 1.0 / 8192.0;
+const BRIGHTEST: f32 = 64.0;
+
+/// Bits of the mantissa that a code drops: codes lie 0.2 % apart, a fifth of a byte step.
+const DROPPED: u32 = 14;
+
+/// Number of a value between [`DARKEST`] and [`BRIGHTEST`]: the bits of positive floats are ordered like the values.
+fn code_of(c: f32) -> usize {
+    ((c.to_bits() - DARKEST.to_bits()) >> DROPPED) as usize
+}
+
+/// The value in the middle of a code.
+fn light_of(code: usize) -> f32 {
+    f32::from_bits(DARKEST.to_bits() + ((code as u32) << DROPPED) + (1 << (DROPPED - 1)))
+}
+
+fn display_byte(c: f32) -> u8 {
+    const KNEE: f32 = 0.62;
+    let over = (c - KNEE).max(0.0) / (1.0 - KNEE);
+    let mapped = if c < KNEE { c } else { KNEE + (1.0 - KNEE) * over / (1.0 + over) };
+    // The shoulder ends below white; 1.12 brings studio white to paper white.
+    (srgb_from_linear((mapped * 1.12).min(1.0)) * 255.0).round() as u8
 }
 
 /// Size of a pixel on a plane at `position` seen at a slant \[m\].

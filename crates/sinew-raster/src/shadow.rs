@@ -180,12 +180,15 @@ fn blocking(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> (f32, f32) 
     (weight, sum)
 }
 
-/// Taps of the search for occluders and of the filter.
-const SEARCH_TAPS: usize = 12;
-const FILTER_TAPS: usize = 16;
+/// Taps of the search for occluders and of the filter, in small and in large maps.
+const SEARCH_TAPS: [usize; 2] = [8, 12];
+const FILTER_TAPS: [usize; 2] = [11, 16];
 
 /// Taps of the filter on the coarsest level, whose radius has no bound in texels.
-const WIDE_TAPS: usize = 40;
+const WIDE_TAPS: [usize; 2] = [28, 40];
+
+/// Maps with more texels per side are large.
+const SMALL: usize = 512;
 
 /// Texels per side of the coarsest level: in smaller ones, maxima would enlarge every shadow.
 const COARSEST: usize = 32;
@@ -208,9 +211,9 @@ pub(crate) struct SoftShadow {
     map: DepthMap,
     /// Halvings of `map`: side and heights.
     levels: Vec<(usize, Vec<f32>)>,
-    search: [[f32; 2]; SEARCH_TAPS],
-    filter: [[f32; 2]; FILTER_TAPS],
-    wide: [[f32; 2]; WIDE_TAPS],
+    search: Vec<[f32; 2]>,
+    filter: Vec<[f32; 2]>,
+    wide: Vec<[f32; 2]>,
     /// Highest texel within reach of the search, to return early where nothing can cast a shadow.
     coarse: Vec<f32>,
     /// Lowest height drawn.
@@ -234,7 +237,16 @@ impl SoftShadow {
         let cells = levels.iter().find(|(side, _)| *side == COARSE);
         let coarse =
             cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
-        SoftShadow { search: spiral(), filter: spiral(), wide: spiral(), levels, coarse, lowest, reach, map }
+        let [search, filter, wide] =
+            [SEARCH_TAPS, FILTER_TAPS, WIDE_TAPS].map(|taps| spiral(taps[usize::from(size > SMALL)]));
+        SoftShadow { search, filter, wide, levels, coarse, lowest, reach, map }
+    }
+
+    /// Whether anything can cast a shadow on a point; false for most points far from bodies.
+    pub fn may_reach(&self, p: V3) -> bool {
+        let [u, v, h] = self.map.locate(p);
+        let inside = |at: f32| at > -self.reach && at < self.map.size as f32 + self.reach;
+        h < self.map.top && inside(u) && inside(v)
     }
 
     /// Fraction of the key light that reaches a point with unit normal `n`, 0..1.
@@ -263,7 +275,7 @@ impl SoftShadow {
         let ((side, heights), shrink) = (&self.levels[level], shrink_of(level));
         let margin = self.margin(shrink, slope);
         let (mut sum, mut count) = (0.0, 0.0);
-        for [x, y] in self.search {
+        for &[x, y] in &self.search {
             let (x, y) = (radius * x, radius * y);
             let (weight, height) =
                 blocking(heights, *side, (u + x) * shrink, (v + y) * shrink, plane.height(x, y) + margin);
@@ -349,13 +361,14 @@ fn shrink_of(level: usize) -> f32 {
 }
 
 /// Sunflower arrangement of points in the unit disc: even density without visible rows.
-fn spiral<const N: usize>() -> [[f32; 2]; N] {
+fn spiral(count: usize) -> Vec<[f32; 2]> {
     let golden = std::f32::consts::PI * (3.0 - 5.0f32.sqrt());
-    std::array::from_fn(|i| {
-        let r = ((i as f32 + 0.5) / N as f32).sqrt();
+    let point = |i: usize| {
+        let r = ((i as f32 + 0.5) / count as f32).sqrt();
         let (sin, cos) = (i as f32 * golden).sin_cos();
         [r * cos, r * sin]
-    })
+    };
+    (0..count).map(point).collect()
 }
 
 /// Map of half the side, each texel the highest of four.

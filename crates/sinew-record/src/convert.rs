@@ -319,7 +319,12 @@ impl Plan<'_> {
             .map(|output| WrittenOutput { path: output.path.clone(), ..Default::default() })
             .collect();
         for Open { outputs, recorder, .. } in &mut open {
-            recorder.finish().map_err(|error| match error {
+            // Pictures may take longer than all frames.
+            let mut watch = |done: usize, all: usize| {
+                // The pictures look at the interrupt themselves.
+                let _ = progress(done, all);
+            };
+            recorder.finish_watched(&mut watch).map_err(|error| match error {
                 RecordError::Interrupted => ConvertError::Interrupted,
                 other => other.into(),
             })?;

@@ -12,7 +12,7 @@ use sinew_store::{Header, Recording, RecordingParams, RecordingWriter, StoreErro
 
 use crate::checkpoint::{Checkpoint, FinishedCase};
 use crate::history::ProbeHistory;
-use crate::manifest::{Machine, Manifest, Status, now};
+use crate::manifest::{Manifest, Status};
 use crate::output::OutputFolder;
 use crate::run::{RunError, RunOptions, fingerprint};
 
@@ -54,15 +54,9 @@ impl<'a> Journal<'a> {
         let mut journal = Self {
             folder,
             manifest: Manifest {
-                scene: scene.source.name().into(),
                 fingerprint: identity,
-                overrides: scene.source.overrides().iter().map(|set| set.text().to_string()).collect(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                machine: Machine::here(),
-                process: std::process::id(),
-                started: now(),
                 writes: folder.plan().files().iter().map(ToString::to_string).collect(),
-                ..Manifest::default()
+                ..Manifest::of(scene, options.origin.clone())
             },
             manifest_written: Instant::now(),
             interval: Duration::try_from_secs_f64(interval).unwrap_or(Duration::MAX),
@@ -142,7 +136,7 @@ impl<'a> Journal<'a> {
             self.put_aside(MANIFEST)?;
         }
         self.notes.push(format!(
-            "an unfinished run was in {}; its recording is now {kept} (`--resume` would have continued it)",
+            "an unfinished run was in {}; its recording is now {kept} (`sinew resume` would have continued it)",
             self.folder.path().display()
         ));
         Ok(())

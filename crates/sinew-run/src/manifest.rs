@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use sinew_fem::RecordError;
 use sinew_record::record::write_file;
+use sinew_scene::Scene;
 pub use sinew_scene::output::MANIFEST;
 
 /// Status of a run.
@@ -37,9 +38,40 @@ impl Status {
     }
 }
 
+/// The command that started a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Command line without the name of the program; empty if a program called the library.
+    pub command: Vec<String>,
+    /// Folder in which it was given, absolute; paths of the command begin there.
+    pub directory: String,
+}
+
+impl Origin {
+    /// A command that is given now.
+    pub fn here(command: Vec<String>) -> Origin {
+        let directory = std::env::current_dir().unwrap_or_default();
+        Origin { command, directory: directory.to_string_lossy().into_owned() }
+    }
+}
+
+/// What a folder is the result of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A run of a scene, with frames and checkpoints.
+    #[default]
+    Run,
+    /// A protocol of the laboratory, which starts again when it is resumed.
+    Lab,
+}
+
 /// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manifest {
+    /// What was started.
+    pub kind: Kind,
+    /// The command that started it.
+    pub origin: Origin,
     /// Name of the scene file, as given.
     pub scene: String,
     /// Fingerprint of the scene, its overrides and its meshes.
@@ -111,6 +143,20 @@ pub(crate) fn now() -> f64 {
 }
 
 impl Manifest {
+    /// The manifest of a run that starts now.
+    pub fn of(scene: &Scene, origin: Origin) -> Manifest {
+        Manifest {
+            origin,
+            scene: scene.source.name().into(),
+            overrides: scene.source.overrides().iter().map(|set| set.text().to_string()).collect(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            machine: Machine::here(),
+            process: std::process::id(),
+            started: now(),
+            ..Manifest::default()
+        }
+    }
+
     /// Writes the file of a folder atomically.
     pub fn write(&mut self, folder: &Path) -> Result<(), RecordError> {
         self.updated = now();
@@ -133,6 +179,9 @@ impl Manifest {
     pub fn to_json(&self) -> Value {
         json!({
             "sinew": self.version,
+            "kind": if self.kind == Kind::Lab { "lab" } else { "run" },
+            "command": self.origin.command,
+            "directory": self.origin.directory,
             "scene": self.scene,
             "fingerprint": format!("{:016x}", self.fingerprint),
             "overrides": self.overrides,
@@ -167,6 +216,12 @@ impl Manifest {
         let machine = &value["machine"];
         let word = value["status"].as_str()?;
         Some(Manifest {
+            // Manifests of version 0.1 may lack these three.
+            kind: if value["kind"] == "lab" { Kind::Lab } else { Kind::Run },
+            origin: Origin {
+                command: texts(&value["command"]).unwrap_or_default(),
+                directory: text(&value["directory"]).unwrap_or_default(),
+            },
             version: text(&value["sinew"])?,
             scene: text(&value["scene"])?,
             fingerprint: hex(&value["fingerprint"])?,
@@ -224,6 +279,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let manifest = Manifest {
+            kind: Kind::Lab,
+            origin: Origin { command: vec!["lab".into(), "a b".into()], directory: "/home/me".into() },
             scene: "a \"quoted\" scene.toml".into(),
             fingerprint: u64::MAX,
             overrides: vec!["gravity=0".into()],

@@ -129,7 +129,7 @@ fn temporary_of(name: &str) -> Option<(&str, u32)> {
 }
 
 /// Whether a process with this id exists, according to the system. Ours does, but leaves no such files behind.
-fn is_running(process: u32) -> bool {
+pub fn is_running(process: u32) -> bool {
     process != std::process::id() && Path::new("/proc").join(process.to_string()).exists()
 }
 

@@ -24,7 +24,7 @@ use crate::compile::{Compiled, compile_all};
 use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::journal::{Beginning, Journal};
-use crate::manifest::Status;
+use crate::manifest::{Origin, Status};
 use crate::output::OutputFolder;
 use crate::study::{self, StudyOutcome};
 use crate::timing::TimingNode;
@@ -45,6 +45,8 @@ pub struct RunOptions {
     pub checkpoint: Option<f64>,
     /// Whether to replace files in the output folder that no run wrote.
     pub replace: bool,
+    /// The command of the run, for `sinew resume`.
+    pub origin: Origin,
 }
 
 /// An observer of a run.
@@ -68,6 +70,9 @@ pub trait Observer {
     fn frame(&mut self, _done: usize, _all: usize, _report: &StepReport) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// All frames exist, and `done` of `all` pictures.
+    fn pictures(&mut self, _done: usize, _all: usize) {}
 }
 
 /// No observer.
@@ -162,7 +167,7 @@ pub enum RunError {
     #[error("error: {0}")]
     Record(#[from] RecordError),
     /// Frames can no longer be written.
-    #[error("error: {source}\n{frames} frames are in {}\nhint: `sinew run --resume` continues after them", output.display())]
+    #[error("error: {source}\n{frames} frames are in {}\nhint: `sinew resume {}` continues after them", output.display(), output.display())]
     RecordFrame {
         /// The error.
         source: RecordError,
@@ -294,7 +299,9 @@ pub(crate) fn run_once(
     let watch = Stopwatch::start();
     let kept = durable.as_mut().map_or(Ok(()), |(_, journal)| journal.checkpoint(&simulation));
     drop(hold);
-    let finished = recorders.iter_mut().map(|recorder| recorder.finish()).fold(Ok(()), Result::and);
+    let mut finish =
+        |recorder: &mut Box<dyn Recorder>| recorder.finish_watched(&mut |done, all| observer.pictures(done, all));
+    let finished = recorders.iter_mut().map(&mut finish).fold(Ok(()), Result::and);
     let finished = match finished {
         Err(RecordError::Interrupted) => {
             stepped.interrupted = true;

@@ -68,7 +68,8 @@ pub(crate) fn sweep(
             continue;
         }
         observer.stage(&format!("case {} of {}: {label}", number + 1, runs.len()));
-        let case = scene.with_overrides(&[options.overrides.as_slice(), overrides].concat())?;
+        let mut case = scene.with_overrides(&[options.overrides.as_slice(), overrides].concat())?;
+        case.record.pictures &= scene.record.pictures;
         let case = Case { scene: &case, number, exports: is_last };
         let files = durable.as_mut().map(|(folder, journal)| (*folder, &mut **journal));
         let mut outcome = run_once(&case, options, files, others, observer)?;

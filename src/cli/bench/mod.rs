@@ -3,6 +3,7 @@
 mod abuse;
 mod beam;
 mod contact;
+mod first_hour;
 mod gradient;
 mod io;
 mod meshes;
@@ -60,6 +61,8 @@ enum Benchmark {
     Skin(skin::Arguments),
     /// Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients
     Python(python::Arguments),
+    /// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
+    FirstHour(first_hour::Arguments),
     /// Random extreme scenes: how many of them converge
     Abuse(abuse::Arguments),
 }
@@ -81,6 +84,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Io(arguments) => (io::measure(arguments, console)?, arguments.json),
         Benchmark::Skin(arguments) => (skin::measure(arguments, console)?, arguments.json),
         Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
+        Benchmark::FirstHour(arguments) => (first_hour::measure(arguments, console)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, console)?, arguments.json),
     };
     console::print(&if json { format!("{result}\n") } else { readable(&result) })?;

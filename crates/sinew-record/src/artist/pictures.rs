@@ -69,6 +69,9 @@ fn bounds_of(bodies: &[Vec<[f32; 3]>]) -> Bounds {
 
 /// A small picture of each snapshot, all with the same camera, as PNG files.
 pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Snapshot]) -> Vec<Vec<u8>> {
+    if !scene.record.pictures {
+        return Vec::new();
+    }
     let up = up_axis(scene.up);
     let mut stage = Bounds::default();
     snapshots.iter().for_each(|snapshot| stage.union(&bounds_of(&snapshot.bodies)));
@@ -110,6 +113,9 @@ pub(super) fn stretch_map(
     stretches: &[f64],
     range: [f64; 2],
 ) -> Vec<NamedPicture> {
+    if !scene.record.pictures {
+        return Vec::new();
+    }
     let up = up_axis(scene.up);
     let positions = points_f32(positions);
     let values = skin.at_vertices(stretches);
@@ -143,6 +149,9 @@ pub(super) fn layers(
     mesh: &CellMesh,
     skin: &Skin,
 ) -> Vec<NamedPicture> {
+    if !scene.record.pictures {
+        return Vec::new();
+    }
     let up = up_axis(scene.up);
     let lattice = sinew_scene::inspect::Skin::of(&MeshData::from(mesh));
     let (nodes, skin_places) = (points_f32(mesh.positions()), points_f32(skin.rest()));
@@ -171,6 +180,9 @@ pub(super) fn comparison(
     body: usize,
     blended: &[Vec3],
 ) -> Vec<NamedPicture> {
+    if !scene.record.pictures {
+        return Vec::new();
+    }
     let up = up_axis(scene.up);
     let mut by_blending = moment.bodies.clone();
     by_blending[body] = points_f32(blended);

@@ -42,7 +42,7 @@ impl Settings {
             }
             record.color = Some(color.clone());
         }
-        record.size = options.size.unwrap_or(record.size);
+        record.size = options.size.or(record.size);
         let morph_targets = options.morph_targets.unwrap_or(record.morph_targets);
         Ok(Settings {
             pictures: picture_params(&record, up, title.as_deref())?,
@@ -89,7 +89,9 @@ impl Settings {
             OutputFormat::Csv => size::of_csv(frame, frames),
             OutputFormat::Npz => size::of_npz(frame, frames),
             OutputFormat::Png => size::of_stills(frames, self.pictures.size),
-            OutputFormat::Apng => size::of_animation(frames, self.pictures.size),
+            OutputFormat::Apng => {
+                size::of_animation(frames.min(self.pictures.animation_frames), self.pictures.animation_size)
+            }
         })
     }
 
@@ -166,12 +168,12 @@ mod tests {
                     [record]\nsize = [100, 50]\ncolor = \"J\"\n";
         let sets = ["body.0.name=x", "record.size=[64, 32]", "update=3"];
         let (title, up, record) = presentation(&header(text, &sets)).unwrap();
-        assert_eq!((title.as_deref(), up, record.size), (Some("T"), Up::Y, [64, 32]));
+        assert_eq!((title.as_deref(), up, record.size), (Some("T"), Up::Y, Some([64, 32])));
         assert_eq!(record.color.as_deref(), Some("J"));
         // Nor do the characters whose skins were written.
         let text = "up = \"y\"\n[record]\nsize = [100, 50]\nskin = [\"a.usda\"]\nskin_frames = [1, 2]\n";
         let (_, up, record) = presentation(&header(text, &["record.skin=[\"b.usda\"]"])).unwrap();
-        assert_eq!((up, record.size), (Up::Y, [100, 50]));
+        assert_eq!((up, record.size), (Up::Y, Some([100, 50])));
         let mut notes = Vec::new();
         let settings =
             Settings::new(&header("[record]\nnew_key = 1", &[]), &ConvertOptions::default(), &mut notes).unwrap();

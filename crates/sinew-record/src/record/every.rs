@@ -27,6 +27,10 @@ impl<R: Recorder> Recorder for Every<R> {
         self.inner.finish()
     }
 
+    fn finish_watched(&mut self, watch: &mut dyn FnMut(usize, usize)) -> Result<(), RecordError> {
+        self.inner.finish_watched(watch)
+    }
+
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
     }

@@ -24,6 +24,7 @@ mod interleaved;
 pub(crate) mod names;
 mod npz;
 mod obj;
+mod painter;
 mod palette;
 mod picture;
 mod ply;
@@ -33,6 +34,7 @@ pub(crate) mod sequence;
 pub(crate) mod shapes;
 pub(crate) mod size;
 pub(crate) mod skin;
+mod studio;
 mod surface;
 mod usd;
 mod vtu;
@@ -124,7 +126,11 @@ pub fn open_with(
     if let Some(name) = record.npz.file_name("arrays.npz") {
         recorders.push(due(every, NpzRecorder::create(folder.join(name).with_extension("npz"))?));
     }
+    if !record.pictures {
+        return Ok(recorders);
+    }
     let params = PictureParams {
+        expected: Some(scene.frame_count() / every + 1),
         stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name).with_extension("png")),
         animation: animation_path(record, folder),
         ..picture_params(record, scene.up, scene.title.as_deref())?
@@ -190,10 +196,9 @@ fn due(every: usize, recorder: impl Recorder + 'static) -> Box<dyn Recorder> {
 pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Result<PictureParams, RecordError> {
     let f32s = |v: [f64; 3]| v.map(|c| c as f32);
     let color = record.color.as_deref().map(ColorField::from_name).transpose()?;
+    let usual = PictureParams::default().with_size(record.size);
     Ok(PictureParams {
-        stills: None,
-        animation: None,
-        size: record.size,
+        animation_frames: record.apng_frames,
         up: up_axis(up),
         eye: record.camera.eye.map(f32s),
         target: record.camera.target.map(f32s),
@@ -203,6 +208,7 @@ pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Re
         range: record.range,
         ground: if record.ground { GroundStyle::Checker } else { GroundStyle::None },
         title: title.map(String::from),
+        ..usual
     })
 }
 

@@ -3,6 +3,8 @@
 //! Median cut over a histogram of 5-bit colors, then a few rounds of k-means. 255 colors and a faint ordered dither
 //! suffice for smooth shading, with a third of the bytes of true color.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use sinew_raster::Image;
 
 /// Colors of a palette; one more index is left for "transparent".
@@ -135,23 +137,33 @@ fn nearest(colors: &[[f32; 3]], p: [f32; 3]) -> usize {
     best.0
 }
 
-/// A palette with a table from 6-bit colors to indices.
+/// A palette with a table from 6-bit colors to indices, filled as colors come up: pictures have few.
 pub(crate) struct Palette {
     pub colors: Vec<[f32; 3]>,
-    table: Vec<u8>,
+    table: Vec<AtomicU8>,
 }
+
+/// An entry of the table that is not filled; the nearest color is never the transparent one.
+const UNKNOWN: u8 = TRANSPARENT;
 
 impl Palette {
     fn new(colors: Vec<[f32; 3]>) -> Palette {
+        let table = (0..1 << (3 * TABLE_BITS)).map(|_| AtomicU8::new(UNKNOWN)).collect();
+        Palette { colors, table }
+    }
+
+    /// The color nearest to a 6-bit color.
+    fn look_up(&self, code: usize) -> u8 {
+        let known = self.table[code].load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return known;
+        }
         let side = 1usize << TABLE_BITS;
         let step = 256.0 / side as f32;
-        let table = (0..side * side * side)
-            .map(|i| {
-                let channel = |k: usize| ((i >> (k * TABLE_BITS)) % side) as f32 * step + 0.5 * step - 0.5;
-                nearest(&colors, [channel(2), channel(1), channel(0)]) as u8
-            })
-            .collect();
-        Palette { colors, table }
+        let channel = |k: usize| ((code >> (k * TABLE_BITS)) % side) as f32 * step + 0.5 * step - 0.5;
+        let index = nearest(&self.colors, [channel(2), channel(1), channel(0)]) as u8;
+        self.table[code].store(index, Ordering::Relaxed);
+        index
     }
 
     /// Bytes of the PLTE chunk, including the transparent entry.
@@ -169,7 +181,7 @@ impl Palette {
         // ±3 of 255: about the distance between neighboring colors of a typical palette.
         let shift = (BAYER[y % 4][x % 4] * 7) / 16 - 3;
         let channel = |c: u8| ((i32::from(c) + shift).clamp(0, 255) as usize) >> (8 - TABLE_BITS);
-        self.table[(channel(color[0]) << (2 * TABLE_BITS)) | (channel(color[1]) << TABLE_BITS) | channel(color[2])]
+        self.look_up((channel(color[0]) << (2 * TABLE_BITS)) | (channel(color[1]) << TABLE_BITS) | channel(color[2]))
     }
 }
 

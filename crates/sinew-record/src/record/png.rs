@@ -59,6 +59,10 @@ pub fn write_png(path: &Path, image: &Image) -> Result<(), RecordError> {
 /// Largest byte difference at which a pixel counts as unchanged: below what the eye sees in motion.
 const STILL: i32 = 3;
 
+fn is_changed(new: &[u8], shown: &[u8]) -> bool {
+    new.iter().zip(shown).any(|(&new, &shown)| (i32::from(new) - i32::from(shown)).abs() > STILL)
+}
+
 /// An animation during encoding, frame by frame.
 pub struct Animation {
     palette: Palette,
@@ -81,10 +85,14 @@ struct Patch {
 impl Animation {
     /// An animation of pictures like `examples`, which determine the palette; all frames must have the size of the
     /// first.
-    pub fn new(examples: &[Image]) -> Animation {
+    pub fn new<'a>(examples: impl IntoIterator<Item = &'a Image>) -> Animation {
         let mut histogram = Histogram::new();
-        examples.iter().for_each(|image| histogram.add(image));
-        let (width, height) = examples.first().map_or((1, 1), |image| (image.width, image.height));
+        let mut size = None;
+        for image in examples {
+            histogram.add(image);
+            size.get_or_insert((image.width, image.height));
+        }
+        let (width, height) = size.unwrap_or((1, 1));
         Animation { palette: histogram.palette(), width, height, shown: Vec::new(), frames: Vec::new() }
     }
 
@@ -105,34 +113,41 @@ impl Animation {
             self.frames.push(Patch { x: 0, y: 0, width: self.width, height: self.height, indices });
             return Ok(());
         }
-        let changed = |i: usize| {
-            (0..3).any(|c| (i32::from(image.pixels[3 * i + c]) - i32::from(self.shown[3 * i + c])).abs() > STILL)
+        let Some([x0, y0, x1, y1]) = self.changed_box(image) else {
+            // Nothing moved, but a frame still needs a pixel.
+            self.frames.push(Patch { x: 0, y: 0, width: 1, height: 1, indices: vec![TRANSPARENT] });
+            return Ok(());
         };
-        let (mut x0, mut y0, mut x1, mut y1) = (self.width, self.height, 0, 0);
-        for i in (0..self.width * self.height).filter(|&i| changed(i)) {
-            let (x, y) = (i % self.width, i / self.width);
-            (x0, y0, x1, y1) = (x0.min(x), y0.min(y), x1.max(x), y1.max(y));
-        }
-        // Nothing moved, but a frame still needs a pixel.
-        if x0 > x1 {
-            (x0, y0, x1, y1) = (0, 0, 0, 0);
-        }
         let (width, height) = (x1 - x0 + 1, y1 - y0 + 1);
         let mut indices = Vec::with_capacity(width * height);
         for y in y0..=y1 {
             for x in x0..=x1 {
                 let i = y * self.width + x;
-                indices.push(if changed(i) { self.index(image, i) } else { TRANSPARENT });
-            }
-        }
-        for (k, &index) in indices.iter().enumerate() {
-            if index != TRANSPARENT {
-                let i = (y0 + k / width) * self.width + x0 + k % width;
-                self.shown[3 * i..3 * i + 3].copy_from_slice(&image.pixels[3 * i..3 * i + 3]);
+                let (new, shown) = (&image.pixels[3 * i..3 * i + 3], &mut self.shown[3 * i..3 * i + 3]);
+                if !is_changed(new, shown) {
+                    indices.push(TRANSPARENT);
+                    continue;
+                }
+                shown.copy_from_slice(new);
+                indices.push(self.palette.index([new[0], new[1], new[2]], x, y));
             }
         }
         self.frames.push(Patch { x: x0, y: y0, width, height, indices });
         Ok(())
+    }
+
+    /// First and last column and row of the pixels that differ from the frame before: x0, y0, x1, y1.
+    fn changed_box(&self, image: &Image) -> Option<[usize; 4]> {
+        let mut found: Option<[usize; 4]> = None;
+        let rows = image.pixels.chunks_exact(3 * self.width).zip(self.shown.chunks_exact(3 * self.width));
+        // Most rows of most pictures are equal, and equality is found fast.
+        for (y, (new, shown)) in rows.enumerate().filter(|(_, (new, shown))| new != shown) {
+            let is_changed = |&x: &usize| is_changed(&new[3 * x..3 * x + 3], &shown[3 * x..3 * x + 3]);
+            let Some(first) = (0..self.width).find(is_changed) else { continue };
+            let last = (first..self.width).rfind(is_changed).unwrap_or(first);
+            found = Some(found.map_or([first, y, last, y], |[x0, y0, x1, _]| [x0.min(first), y0, x1.max(last), y]));
+        }
+        found
     }
 
     fn index(&self, image: &Image, i: usize) -> u8 {

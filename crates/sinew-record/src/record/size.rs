@@ -87,7 +87,5 @@ pub(crate) fn of_stills(frames: usize, [width, height]: [usize; 2]) -> Estimate 
 
 /// Frames of an animation store the changes, in one byte per pixel before compression.
 pub(crate) fn of_animation(frames: usize, [width, height]: [usize; 2]) -> Estimate {
-    let shrink = (720.0 / width as f64).min(1.0);
-    let pixels = (width * height) as f64 * shrink * shrink;
-    Estimate::about((0.2 * pixels * frames.min(120) as f64) as u64)
+    Estimate::about((0.2 * (width * height) as f64 * frames as f64) as u64)
 }

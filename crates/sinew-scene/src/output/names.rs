@@ -51,8 +51,11 @@ pub fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {
     characters.enumerate().map(part).collect()
 }
 
-/// The path of the animation, which a report also shows; `None` if the scene records neither.
+/// The path of the animation, which a report also shows; `None` if the scene records neither, or draws no pictures.
 pub fn animation_path(record: &Record, folder: &Path) -> Option<PathBuf> {
+    if !record.pictures {
+        return None;
+    }
     let usual = "animation.png";
     let asked = record.apng.file_name(usual);
     asked.or_else(|| record.report.file_name(usual).map(|_| usual)).map(|name| folder.join(name))

@@ -117,6 +117,8 @@ table! {
         png: Output = OutputCodec, default(false);
         /// One animated picture.
         apng: Output = OutputCodec, default(false);
+        /// Maximum number of frames of the animation: it shows every frame, every second, every fourth and so on.
+        apng_frames: usize = whole(1, 240), default(60);
         /// A page with animation, plots and expectations: one .html. For characters it also has the artist's report,
         /// which is written as .json too.
         report: Output = OutputCodec, default(true);
@@ -142,8 +144,11 @@ table! {
         every: usize = whole(1, 1_000_000), default(1);
         /// The camera of pictures.
         camera: Camera = table(), default({});
-        /// Width and height of pictures in pixels.
-        size: [usize; 2] = fixed(whole(16, 8192)), default([960, 720]);
+        /// Width and height of pictures in pixels; the animation is at most 720 pixels wide. Default: 960 × 720, and 480 ×
+        /// 360 for the animation.
+        size: Option<[usize; 2]> = fixed(whole(16, 8192)), optional, example([960, 720]);
+        /// Whether pictures are drawn, also those of the report. `--no-pictures` switches them off for one run.
+        pictures: bool = flag(), default(true);
         /// The field that colors surfaces. Default: plain flesh color.
         color: Option<String> = text("name of a field"), optional, example("von_mises");
         /// Values at both ends of the color map, in any unit. Default: the range of the data.

@@ -1,0 +1,197 @@
+//! Draws pictures on another core while a run goes on.
+//!
+//! The studio keeps the snapshots that pictures are drawn from. Its worker thread draws those that fit the view of the
+//! frames so far. When the view changes, all pictures are drawn again; so the worker waits until it is steady. At the
+//! end, all cores draw what is left. Pictures do not depend on who draws them.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use rayon::prelude::*;
+use sinew_fem::{Interrupt, RecordError};
+
+use super::painter::{Cast, Drawing, Painter, Snapshot, Stage};
+
+/// Number of pictures that are drawn at the same time: a few megabytes each.
+const BATCH: usize = 8;
+
+/// The worker waits while pictures of so many bytes wait for the end.
+const DRAWN_BYTES: usize = 256 << 20;
+
+/// Snapshots and their pictures.
+pub(super) struct Studio {
+    shared: Arc<Shared>,
+    worker: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    album: Mutex<Album>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Album {
+    pages: Vec<Page>,
+    cast: Arc<Cast>,
+    stage: Option<Arc<Stage>>,
+    /// Frames since the view changed.
+    steady: usize,
+    /// The painter of the worker, for the end.
+    painter: Option<Arc<Painter>>,
+    is_closed: bool,
+}
+
+struct Page {
+    snapshot: Arc<Snapshot>,
+    /// The picture in the present view.
+    drawing: Option<Drawing>,
+}
+
+impl Shared {
+    fn album(&self) -> MutexGuard<'_, Album> {
+        self.album.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Album {
+    /// The next snapshot for the worker. A view that has just changed may change again.
+    fn next(&self, interval: usize) -> Option<(Arc<Stage>, Arc<Snapshot>)> {
+        let bytes: usize = self.pages.iter().filter_map(|page| page.drawing.as_ref()).map(Drawing::bytes).sum();
+        if self.steady <= self.pages.len() / 8 || bytes > DRAWN_BYTES {
+            return None;
+        }
+        let is_due = |page: &&Page| page.drawing.is_none() && page.snapshot.order.is_multiple_of(interval);
+        let page = self.pages.iter().find(is_due)?;
+        Some((self.stage.clone()?, page.snapshot.clone()))
+    }
+
+    /// Keeps a picture, unless the view has changed or the snapshot is gone.
+    fn put(&mut self, drawing: Drawing, stage: &Arc<Stage>) {
+        let is_current = self.stage.as_ref().is_some_and(|current| Arc::ptr_eq(current, stage));
+        let page = self.pages.iter_mut().find(|page| page.snapshot.index == drawing.index);
+        if let Some(page) = page.filter(|_| is_current) {
+            page.drawing = Some(drawing);
+        }
+    }
+}
+
+impl Studio {
+    /// A studio with a worker, unless there is only one core or thread. The worker draws every `interval`-th frame.
+    pub fn new(interval: usize) -> Studio {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let shared = Arc::new(Shared::default());
+        let of_worker = shared.clone();
+        let spawn = || std::thread::Builder::new().name("pictures".into()).spawn(move || work(&of_worker, interval));
+        // Without the thread, all pictures are drawn at the end.
+        let worker = if cores.min(rayon::current_num_threads()) > 1 { spawn().ok() } else { None };
+        Studio { shared, worker }
+    }
+
+    #[cfg(test)]
+    pub fn has_worker(&self) -> bool {
+        self.worker.is_some()
+    }
+
+    /// Indices of the kept frames.
+    #[cfg(test)]
+    pub fn frames(&self) -> Vec<usize> {
+        self.shared.album().pages.iter().map(|page| page.snapshot.index).collect()
+    }
+
+    /// Number of snapshots.
+    pub fn len(&self) -> usize {
+        self.shared.album().pages.len()
+    }
+
+    /// Adds a snapshot; `stage` is the view that fits all of them.
+    pub fn add(&self, cast: &Arc<Cast>, snapshot: Snapshot, stage: Stage) {
+        let mut album = self.shared.album();
+        if album.stage.as_deref() != Some(&stage) {
+            (album.stage, album.steady, album.cast) = (Some(Arc::new(stage)), 0, cast.clone());
+            album.pages.iter_mut().for_each(|page| page.drawing = None);
+        }
+        album.steady += 1;
+        album.pages.push(Page { snapshot: Arc::new(snapshot), drawing: None });
+        self.shared.changed.notify_one();
+    }
+
+    /// Removes every second snapshot.
+    pub fn thin(&self) {
+        let mut number = 0;
+        self.shared.album().pages.retain(|_| {
+            number += 1;
+            number % 2 == 1
+        });
+    }
+
+    /// Puts out all pictures in order, a few at a time; `watch` sees how many are done.
+    pub fn finish(
+        &mut self,
+        cast: &Arc<Cast>,
+        interrupt: &Interrupt,
+        watch: &mut dyn FnMut(usize, usize),
+        put: &mut dyn FnMut(Drawing) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        self.close();
+        let mut album = std::mem::take(&mut *self.shared.album());
+        let Some(stage) = album.stage.take() else { return Ok(()) };
+        let painter = album.painter.take().filter(|painter| Arc::ptr_eq(&painter.stage, &stage));
+        let painter = painter.unwrap_or_else(|| Arc::new(Painter::new(cast, &stage)));
+        let all = album.pages.len();
+        let mut done = album.pages.iter().filter(|page| page.drawing.is_some()).count();
+        for batch in album.pages.chunks_mut(BATCH) {
+            let mut missing: Vec<&mut Page> = batch.iter_mut().filter(|page| page.drawing.is_none()).collect();
+            done += missing.len();
+            // Several at a time: drawing is parallel inside a picture too, but compression is not.
+            missing.par_iter_mut().try_for_each(|page| {
+                if interrupt.is_wanted() {
+                    return Err(RecordError::Interrupted);
+                }
+                page.drawing = Some(painter.draw(&page.snapshot));
+                Ok(())
+            })?;
+            if !missing.is_empty() {
+                watch(done, all);
+            }
+            batch.iter_mut().filter_map(|page| page.drawing.take()).try_for_each(&mut *put)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the worker has ended, at most for one picture.
+    fn close(&mut self) {
+        self.shared.album().is_closed = true;
+        self.shared.changed.notify_one();
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Drop for Studio {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Draws until the studio is closed.
+fn work(shared: &Shared, interval: usize) {
+    // On this thread only: the other threads belong to the run.
+    let Ok(_alone) = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() else { return };
+    let mut album = shared.album();
+    while !album.is_closed {
+        let Some((stage, snapshot)) = album.next(interval) else {
+            album = shared.changed.wait(album).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        let (cast, painter) = (album.cast.clone(), album.painter.take());
+        drop(album);
+        let painter = painter.filter(|painter| Arc::ptr_eq(&painter.stage, &stage));
+        let painter = painter.unwrap_or_else(|| Arc::new(Painter::new(&cast, &stage)));
+        let drawing = painter.draw(&snapshot);
+        album = shared.album();
+        album.put(drawing, &stage);
+        album.painter = Some(painter);
+    }
+}

@@ -1,0 +1,138 @@
+//! `sinew bench first-hour`: what a new user waits for.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sinew_run::manifest::Manifest;
+
+use super::super::call;
+use super::super::console::Console;
+use super::{Failure, median, spread};
+
+/// The scene of the README.
+const SCENE: &str = r#"# block.toml
+duration = "1 s"
+
+[[body]]
+name = "block"
+mesh = { from = "box", size = ["20 cm", "5 cm", "5 cm"], cell = "1 cm" }
+material = { type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 }
+pin = [{ region = "x-min" }]
+
+[[probe]]
+name = "tip"
+region = "x-max"
+
+[record]
+apng = true
+
+[expect]
+"tip.displacement.z" = { max = "-1 cm" }
+"#;
+
+/// A stage that takes longer than this to come or to end counts as failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Number of runs; reports the median
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+
+    /// Prints the result as one JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the scene of the README in a temporary folder, as a user would: as a program.
+pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
+    let folder = std::env::temp_dir().join(format!("sinew-bench-first-hour-{}", std::process::id()));
+    let failed = |source| Failure::Write { what: folder.display().to_string(), source };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let written = std::fs::write(folder.join("block.toml"), SCENE).map_err(failed);
+    let result = written.and_then(|()| measure_in(&folder, arguments, console));
+    let _ = std::fs::remove_dir_all(&folder);
+    result
+}
+
+fn measure_in(folder: &Path, arguments: &Arguments, console: Console) -> Result<Value, Failure> {
+    let (mut bare, mut whole) = (Vec::new(), Vec::new());
+    // In turn, so that a busy machine slows both.
+    for number in 0..arguments.repeats {
+        bare.push(seconds(folder, &["run", "block.toml", "-q", "--no-files"])?);
+        whole.push(seconds(folder, &["run", "block.toml", "-q", "-o", &format!("out{number}")])?);
+        let index = bare.len() - 1;
+        console.note(&format!("bare run {:.2} s, with files and pictures {:.2} s", bare[index], whole[index]));
+    }
+    let (bare_seconds, seconds) = (median(&bare), median(&whole));
+    let frames = seconds_after_interrupt(folder, &["--set", "duration=1000"], |manifest| manifest.frames > 0)?;
+    let pictures = ["--set", "record.png=true", "--set", "record.size=[3000, 2000]"];
+    let pictures = seconds_after_interrupt(folder, &pictures, |manifest| manifest.checkpoint == Some(60))?;
+    Ok(json!({
+        "seconds_to_first_picture": seconds,
+        "overhead_of_files": seconds / bare_seconds - 1.0,
+        "seconds_after_interrupt": frames.zip(pictures).map(|(frames, pictures)| frames.max(pictures)),
+        "bare_seconds": bare_seconds,
+        "bare_spread": spread(&bare),
+        "seconds_spread": spread(&whole),
+        "threads": rayon::current_num_threads(),
+    }))
+}
+
+fn start(folder: &Path, words: &[&str]) -> Result<Child, Failure> {
+    let mut command = call::program().map_err(Failure::Other)?;
+    command.args(words).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map_err(|error| Failure::Other(format!("cannot start the program: {error}")))
+}
+
+/// Wall-clock time of a command \[s\].
+fn seconds(folder: &Path, words: &[&str]) -> Result<f64, Failure> {
+    let begin = Instant::now();
+    let ended = start(folder, words)?.wait().map_err(|error| Failure::Other(error.to_string()))?;
+    match ended.success() {
+        true => Ok(begin.elapsed().as_secs_f64()),
+        false => Err(Failure::Other(format!("`sinew {}` failed", words.join(" ")))),
+    }
+}
+
+/// Seconds from Ctrl-C to the end of a run with more `options`, interrupted once `is_there`; `None` where the system has
+/// no `kill`.
+fn seconds_after_interrupt(
+    folder: &Path,
+    options: &[&str],
+    is_there: impl Fn(&Manifest) -> bool,
+) -> Result<Option<f64>, Failure> {
+    let output = folder.join("interrupted");
+    let mut child = start(folder, &[&["run", "block.toml", "-q", "-o", "interrupted"], options].concat())?;
+    let begin = Instant::now();
+    while !Manifest::read(&output).is_ok_and(|manifest| is_there(&manifest)) && begin.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let begin = Instant::now();
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    if !sent.is_ok_and(|status| status.success()) {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Ok(None);
+    }
+    let ended = child.wait().map_err(|error| Failure::Other(error.to_string()))?;
+    let time = begin.elapsed().as_secs_f64();
+    std::fs::remove_dir_all(&output).map_err(|source| Failure::Write { what: output.display().to_string(), source })?;
+    match ended.code() {
+        Some(2) => Ok(Some(time)),
+        _ => Err(Failure::Other(format!("the run ended with {ended} before it was interrupted"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCENE;
+
+    #[test]
+    fn the_scene_is_that_of_the_readme() {
+        assert!(include_str!("../../../README.md").contains(SCENE));
+    }
+}

@@ -1,0 +1,113 @@
+//! The commands of the pages run as printed, page by page, in a folder of their own.
+#![cfg(unix)]
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use support::{fresh_folder, read, root};
+
+/// Code blocks of a page in the given language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let text = read(page);
+    let pieces = text.split("```").skip(1).step_by(2);
+    pieces.filter_map(|piece| piece.strip_prefix(language)?.strip_prefix('\n')).map(String::from).collect()
+}
+
+/// Blocks of shell that only start our program: everything that needs no other one.
+fn scripts(page: &str) -> Vec<String> {
+    let is_ours = |script: &String| {
+        let commands = ["sinew ", "for ", "done"];
+        let mut begins = script.lines().filter(|line| !line.starts_with(' '));
+        begins.all(|line| commands.iter().any(|command| line.starts_with(command.trim_end())))
+    };
+    blocks(page, "sh").into_iter().filter(is_ours).collect()
+}
+
+/// Runs the scripts of a page one after the other.
+fn run_page(page: &str, prepare: impl Fn(&Path)) {
+    let scripts = scripts(page);
+    assert!(!scripts.is_empty(), "{page} has no commands: has their form changed?");
+    let folder = fresh_folder(&format!("guide-{}", page.replace(['/', '.'], "-")));
+    std::os::unix::fs::symlink(root().join("scenes"), folder.join("scenes")).expect("a link");
+    prepare(&folder);
+    let programs = Path::new(env!("CARGO_BIN_EXE_sinew")).parent().expect("a folder");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    for script in scripts {
+        let output = Command::new("sh").args(["-e", "-c", &script]).current_dir(&folder).env("PATH", &path).output();
+        let output = output.expect("a shell");
+        assert!(output.status.success(), "{page}:\n{script}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// The scene of a page, under the name in its first line.
+fn write_scene(page: &str, name: &str, folder: &Path) {
+    let scene = blocks(page, "toml").into_iter().find(|text| text.contains("[[body]]"));
+    std::fs::write(folder.join(name), scene.unwrap_or_else(|| panic!("{page} has no scene"))).expect("a scene");
+}
+
+#[test]
+fn readme() {
+    run_page("README.md", |folder| write_scene("README.md", "block.toml", folder));
+}
+
+#[test]
+fn first_flesh() {
+    let page = "docs/guide/first-flesh.md";
+    run_page(page, |folder| write_scene(page, "block.toml", folder));
+}
+
+#[test]
+fn long_runs() {
+    run_page("docs/guide/long-runs.md", |folder| write_scene("README.md", "long.toml", folder));
+}
+
+#[test]
+fn from_mesh_generators() {
+    run_page("docs/guide/from-mesh-generators.md", |folder| {
+        write_scene("README.md", "block.toml", folder);
+        let sinew = |words: &[&str]| {
+            let output = Command::new(env!("CARGO_BIN_EXE_sinew")).args(words).current_dir(folder).output();
+            assert!(output.expect("the program starts").status.success(), "{words:?}");
+        };
+        // Any volume will do.
+        sinew(&[
+            "run",
+            "block.toml",
+            "-q",
+            "--no-pictures",
+            "--frames",
+            "1",
+            "--set",
+            "record.vtu=true",
+            "--set",
+            "expect={}",
+        ]);
+        let cells = std::fs::read_dir(folder.join("out/block/cells")).expect("a folder").flatten().next();
+        let cells = cells.expect("a file").path().display().to_string();
+        sinew(&["mesh", "convert", &cells, "bar.msh"]);
+    });
+}
+
+#[test]
+fn gradients() {
+    run_page("docs/guide/gradients.md", |_| ());
+}
+
+#[test]
+fn into_other_programs() {
+    for page in ["into-blender", "into-houdini-and-usd", "into-paraview"] {
+        run_page(&format!("docs/guide/{page}.md"), |_| ());
+    }
+}
+
+#[test]
+fn muscle_laboratory() {
+    run_page("docs/guide/muscle-laboratory.md", |_| ());
+}
+
+#[test]
+fn skinning() {
+    run_page("docs/guide/skinning.md", |_| ());
+}
