@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     decode::shape::{Body, Definition, FieldShape, Shape},
     schema::definitions,
+    value_table,
     value::{Dimension, format_quantity},
 };
 
@@ -37,7 +38,7 @@ pub fn markdown() -> String {
     for definition in &defs.list {
         write_definition(&mut page, definition);
     }
-    page
+    page + &value_table::markdown()
 }
 
 fn write_definition(page: &mut String, definition: &Definition) {
