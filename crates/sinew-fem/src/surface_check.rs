@@ -148,6 +148,8 @@ pub(crate) struct Overlap {
 }
 
 /// Overlapping groups, the smaller first; twice the same for a body that overlaps itself.
+///
+/// Triangles that cross are searched for only where bodies may touch each other: what is in a collider has points in it.
 pub(crate) fn overlaps_at(model: &Model, places: &SurfacePlaces) -> BTreeMap<[usize; 2], Overlap> {
     let contact = &model.surfaces;
     let y = &places.vertices;
@@ -165,7 +167,8 @@ pub(crate) fn overlaps_at(model: &Model, places: &SurfacePlaces) -> BTreeMap<[us
             (overlap.depth, overlap.place) = (depth, place.to_array());
         }
     };
-    for [a, b] in crossing_triangles(contact, y) {
+    let crossing = if model.contact.is_empty() { Vec::new() } else { crossing_triangles(contact, y) };
+    for [a, b] in crossing {
         let place = y[contact.triangles[a as usize][0] as usize];
         entry(contact.triangle_group(a), contact.triangle_group(b), place, 1, 0.0);
     }
@@ -185,6 +188,15 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
     let (contact, y) = (&model.surfaces, &places.vertices);
     let boxes: Vec<Aabb> = contact.groups.iter().map(|group| Aabb::from_points(&y[group.vertices.clone()])).collect();
     for (h, target) in contact.groups.iter().enumerate() {
+        let is_plane = target.triangles.is_empty();
+        let may_enter = |&g: &usize| {
+            let is_near = is_plane || boxes[g].overlaps(&boxes[h]);
+            contact.rule(g, h).is_some() && is_near && !contact.groups[g].triangles.is_empty()
+        };
+        let entering: Vec<usize> = (0..contact.groups.len()).filter(may_enter).collect();
+        if entering.is_empty() {
+            continue;
+        }
         let first = target.vertices.start as u32;
         let triangles: Vec<[u32; 3]> =
             contact.triangles[target.triangles.clone()].iter().map(|t| t.map(|v| v - first)).collect();
@@ -196,10 +208,8 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
             Some(_) => boxes[h],
             None => Aabb { min: Vec3::splat(f64::NEG_INFINITY), max: Vec3::splat(f64::INFINITY) },
         };
-        for (g, group) in contact.groups.iter().enumerate().filter(|&(g, _)| contact.rule(g, h).is_some()) {
-            if !boxes[g].overlaps(&bounds) {
-                continue;
-            }
+        for g in entering {
+            let group = &contact.groups[g];
             // A point lifted off an edge of its own surface may end up on the other side of a crease.
             let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
             let depth_of = &|triangle: &[u32; 3], weights: &[f64; 3]| {

@@ -32,7 +32,7 @@ use sinew_math::Vec3;
 use sinew_scene::SceneCharacter;
 use sinew_scene::spec::material::material_spec;
 use sinew_scene::spec::{self, Scene};
-use sinew_scene::{Diagnostic, SceneError, nearest};
+use sinew_scene::{Diagnostic, SceneError, format_number, nearest};
 
 use self::drive::{ChannelMotion, TrackDriver};
 pub(crate) use self::solver::substeps;
@@ -148,6 +148,7 @@ impl Compiler<'_> {
                 None => problem.hint(format!("channels of this scene: {}", list_some(known))),
             });
         });
+        self.check_activations();
         let probes = probes.map(|mut probes| {
             if scene.contact.as_ref().is_some_and(|contact| contact.check) {
                 probes.push(Box::new(CheckProbe));
@@ -179,6 +180,16 @@ impl Compiler<'_> {
         }
         let regions = if self.counts_regions { bodies.iter().map(|body| body.regions.sizes()).collect() } else { vec![] };
         Ok(Compiled { simulation, characters: self.characters, regions })
+    }
+
+    /// Reports commands for activations that muscles cannot follow.
+    fn check_activations(&mut self) {
+        for (channel, track) in self.scene.control.iter().filter(|(channel, _)| channel.contains(".activation.")) {
+            let outside = track.points().iter().map(|point| point.1).find(|value| !(0.0..=1.0).contains(value));
+            self.notes.extend(outside.map(|value| {
+                format!("`{channel}` of `[control]` is {}; it acts as if cut to 0 to 1", format_number(value))
+            }));
+        }
     }
 
     /// The target of a binding or attachment; names were checked when the scene was read.
