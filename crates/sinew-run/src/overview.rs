@@ -3,7 +3,7 @@
 use sinew_fem::contact::ContactMode;
 use sinew_fem::model::{Body, Model};
 use sinew_fem::{Simulation, Substeps};
-use sinew_geometry::Aabb;
+use sinew_geometry::{Aabb, CellKind};
 use sinew_math::Vec3;
 use sinew_scene::SceneError;
 use sinew_scene::spec::{Scene, SolverKind};
@@ -69,7 +69,7 @@ impl Overview {
             cells: body.mesh.cell_count(),
             nodes: body.mesh.node_count(),
             volume: body.mesh.volume(),
-            thinnest: thinnest(body).map(|thickness| (thickness, thickness / body.cell_size())),
+            thinnest: thinnest(body).map(|thickness| (thickness, thickness / edge(body))),
             regions,
         });
         let rigids = model.rigid_bodies.iter().map(|rigid| {
@@ -109,6 +109,13 @@ fn thinnest(body: &Body) -> Option<f64> {
     }
     ways.sort_unstable_by(f64::total_cmp);
     ways.get((TIPS * ways.len() as f64) as usize).copied()
+}
+
+/// Typical edge of the cells of a body \[m\]: that of a cube, which is one hexahedron or six tetrahedra.
+fn edge(body: &Body) -> f64 {
+    let cube = |((kind, _), volume): ((CellKind, &[u32]), f64)| if kind == CellKind::Hex8 { volume } else { 6.0 * volume };
+    let cubes: f64 = body.mesh.cells().zip(body.mesh.cell_volumes()).map(cube).sum();
+    (cubes / body.mesh.cell_count().max(1) as f64).cbrt()
 }
 
 /// Distance along a ray to a triangle.

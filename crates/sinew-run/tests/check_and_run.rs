@@ -101,7 +101,7 @@ fn generate(seed: u64) -> String {
             let _ = write!(text, "[[contact.pair]]\nbetween = [\"{}\", \"{}\"]\nmode = \"{mode}\"\n", names[a], names[b]);
         }
     }
-    let movable: Vec<&String> = names.iter().filter(|name| !name.starts_with("wall")).collect();
+    let movable: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.starts_with("wall")).collect();
     if !movable.is_empty() && dice.one_in(2) {
         let body = if dice.one_in(10) { "flash0" } else { movable[dice.roll(movable.len())] };
         let at = dice.pick(&["[0, 0, 0]", "[\"1 cm\", 0, 0]", "[\"9 m\", 0, 0]"]);
