@@ -151,6 +151,42 @@ fn check_reads_and_compiles_without_running() {
 }
 
 #[test]
+fn check_tells_sizes_and_values() {
+    let folder = fresh_folder("cli_check_values");
+    let text = BLOCK.replace("pin =", "regions = { half = { box = [[0, 0, 0], [\"10 cm\", 1, 1]] } }\npin =");
+    let output = sinew().arg("check").arg("--values").arg(write_scene(&folder, &text)).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "body block: 20 cm × 5 cm × 5 cm",
+        "5.0 cells across its thinnest part (5 cm)",
+        "region half: 1500 cells",
+        "MiB and roughly",
+        "block.stress.von_mises.max",
+        "largest von Mises stress",
+        "tip.displacement.z",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing:\n{text}");
+    }
+}
+
+/// In the console, in `--json`, on the page and in `sinew status`.
+#[test]
+fn results_beyond_their_model_are_told_everywhere() {
+    let folder = fresh_folder("cli_warnings");
+    let scene = write_scene(&folder, &BLOCK.replace("stable_neo_hookean", "linear").replace("0.45", "0.3"));
+    let output = run(&scene, &["--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("warning: block is strained by"), "{}", stderr(&output));
+    assert!(json(&output)["warnings"][0].as_str().is_some_and(|warning| warning.contains("`linear`")));
+    let page = std::fs::read_to_string(scene.with_extension("out").join("report.html")).expect("a page");
+    assert!(page.contains("block is strained by"));
+    let status = sinew().arg("status").arg(scene.with_extension("out")).output().expect("it starts");
+    let text = String::from_utf8_lossy(&status.stdout);
+    assert!(text.contains("warning: block is strained by"), "{text}");
+}
+
+#[test]
 fn schema_and_doctor_answer() {
     let schema = sinew().arg("schema").output().expect("the program starts");
     assert_eq!(schema.status.code(), Some(0));

@@ -9,6 +9,7 @@ use sinew::fem::material::Unit;
 use sinew::prelude::*;
 use sinew::scene::Override;
 use sinew::scene::spec::material::material_spec;
+use sinew::scene::value_table::ValueKind;
 
 /// Scenes of `scenes/validation/` whose expectations do not depend on Young's modulus, and why.
 const INDEPENDENT_OF_STIFFNESS: &[(&str, &str)] = &[
@@ -48,8 +49,13 @@ fn every_scene_compiles_and_expects_something() {
         let orders = scene.study.as_ref().map_or(0, |study| study.order.len());
         assert!(!scene.expect.is_empty() || orders > 0, "{}: expects nothing, so it tests nothing", short(&path));
         assert!(scene.title.is_some(), "{}: has no title", short(&path));
-        if let Err(error) = compile(&scene) {
-            panic!("{error}");
+        let simulation = compile(&scene).unwrap_or_else(|error| panic!("{error}"));
+        for name in simulation.probe_names() {
+            assert!(
+                ValueKind::of(name).is_some(),
+                "{}: {name} is not in crates/sinew-scene/src/value_table.rs",
+                short(&path)
+            );
         }
     }
 }

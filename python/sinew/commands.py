@@ -324,13 +324,15 @@ def check(
     scenes: Many,
     *,
     set: Many | None = None,
+    values: bool = False,
 ) -> str:
     """Reads and compiles scenes without running them.
 
     - ``scenes``: Scene files (TOML)
     - ``set``: Replaces a value of the scenes, for example body.flesh.material.young="10 kPa"
+    - ``values``: Also lists the values that can stand in `[expect]`: name, unit, meaning
     """
-    return call_text(["check"], [scenes], {"--set": set})
+    return call_text(["check"], [scenes], {"--set": set, "--values": values})
 
 
 def schema() -> str:

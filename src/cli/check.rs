@@ -1,13 +1,16 @@
-//! `sinew check`: whether a scene is valid, and its size.
+//! `sinew check`: whether a scene is valid, its sizes, and what to expect of a run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sinew_fem::Simulation;
-use sinew_run::compile::compile;
+use sinew_run::overview::Overview;
 use sinew_run::value_names::check_compared;
-use sinew_scene::{Scene, format_number};
+use sinew_scene::value_table::ValueKind;
+use sinew_scene::{Dimension, Scene, format_number, format_quantity};
 
 use super::console::{self, Console};
+use super::progress::duration;
 use super::{Failure, Status, table};
 
 /// Reads and compiles scenes without running them
@@ -20,6 +23,10 @@ pub struct Arguments {
     /// Replaces a value of the scenes, for example body.flesh.material.young="10 kPa"
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
+
+    /// Also lists the values that can stand in `[expect]`: name, unit, meaning
+    #[arg(long)]
+    pub values: bool,
 }
 
 /// Runs the command. Checks all scenes, also after an error.
@@ -28,14 +35,18 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let mut bad = 0;
     for path in &arguments.scenes {
         let checked = Scene::load_with(path, &overrides).and_then(|scene| {
-            let simulation = compile(&scene)?;
+            let overview = Overview::of(&scene)?;
             check_compared(&scene)?;
-            Ok((simulation, scene))
+            Ok((overview, scene))
         });
         match checked {
-            Ok((simulation, scene)) => {
-                console::print(&summary(&path.display().to_string(), &scene, &simulation))?;
-                simulation.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
+            Ok((overview, scene)) => {
+                let mut text = summary(&path.display().to_string(), &scene, &overview);
+                if arguments.values {
+                    text += &values(&overview.simulation);
+                }
+                console::print(&text)?;
+                overview.simulation.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
             }
             Err(error) => {
                 bad += 1;
@@ -53,34 +64,52 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     }
 }
 
-/// The parts of the scene, in a few lines.
-fn summary(name: &str, scene: &Scene, simulation: &Simulation) -> String {
-    let model = simulation.model();
-    let mut rows = Vec::new();
-    for body in &model.bodies {
-        let (cells, nodes) = (body.mesh.cell_count(), body.mesh.node_count());
-        let volume = format!("{} m³", format_number(body.mesh.volume()));
-        rows.push(vec![format!("  body {}", body.name), format!("{cells} cells"), format!("{nodes} nodes"), volume]);
+/// The parts of the scene, in a few lines each.
+fn summary(name: &str, scene: &Scene, overview: &Overview) -> String {
+    let simulation = &overview.simulation;
+    let length = |value: f64| format_quantity(rounded(value), Dimension::LENGTH);
+    let mut text = format!("{name}: ok\n");
+    for part in &overview.parts {
+        let kind = if part.cells > 0 { "body" } else { "rigid" };
+        let size = part.size.map(length).join(" × ");
+        text += &format!("  {kind} {}: {size}, {} m³\n", part.name, format_number(rounded(part.volume)));
+        if part.cells > 0 {
+            text += &format!("    {} cells, {} nodes", part.cells, part.nodes);
+            if let Some((thickness, cells)) = part.thinnest {
+                text += &format!(", {cells:.1} cells across its thinnest part ({})", length(thickness));
+            }
+            text.push('\n');
+        }
+        for region in &part.regions {
+            text += &format!("    region {}: {} cells, {} nodes\n", region.name, region.cells, region.nodes);
+        }
     }
-    rows.extend(model.rigid_bodies.iter().map(|rigid| vec![format!("  rigid {}", rigid.name)]));
-    rows.extend(model.colliders.iter().map(|collider| vec![format!("  collider {}", collider.name)]));
+    for collider in &simulation.model().colliders {
+        text += &format!("  collider {}\n", collider.name);
+    }
     let expectations: usize = scene.expect.values().map(Vec::len).sum();
-    format!(
-        "{name}: ok\n{}  {} frames at {}/s, {} probes, {expectations} expectations, about {:.0} MiB\n",
-        table::layout(&rows, &[false, true, true, true]),
+    text += &format!(
+        "  {} frames at {}/s, {} values, {expectations} expectations\n",
         scene.frame_count(),
         format_number(scene.frame_rate),
         simulation.probe_names().len(),
-        memory_estimate(simulation) / (1024.0 * 1024.0),
-    )
+    );
+    text += &format!("  expected: about {:.0} MiB", (overview.memory / (1024.0 * 1024.0)).max(1.0));
+    let seconds = format!("{:.0e}", overview.seconds.max(1.0)).parse().unwrap_or(overview.seconds);
+    text += &format!(" and roughly {} on this machine\n", duration(Duration::from_secs_f64(seconds)));
+    text
 }
 
-/// Estimated memory of a run in bytes.
-///
-/// Per node: about 15 neighbors in a matrix of 3×3 blocks (twice: matrix, and factor or preconditioner) and 30 vectors
-/// of state and scratch. Per cell: shape gradients and linearized stress.
-fn memory_estimate(simulation: &Simulation) -> f64 {
-    let nodes: usize = simulation.model().bodies.iter().map(|body| body.mesh.node_count()).sum();
-    let cells: usize = simulation.model().bodies.iter().map(|body| body.mesh.cell_count()).sum();
-    nodes as f64 * (2.0 * 15.0 * 72.0 + 30.0 * 24.0) + cells as f64 * 1000.0
+/// Rounds to three digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// All values of a scene: name, unit, meaning.
+fn values(simulation: &Simulation) -> String {
+    let row = |name: &String| {
+        let (unit, meaning) = ValueKind::of(name).map_or(("", ""), |kind| (kind.unit, kind.meaning));
+        vec![format!("  {name}"), unit.to_string(), meaning.to_string()]
+    };
+    table::layout(&simulation.probe_names().iter().map(row).collect::<Vec<_>>(), &[])
 }

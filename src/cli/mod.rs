@@ -39,8 +39,8 @@ use clap::{Parser, Subcommand};
 
 pub use call::{Called, call, set_program};
 use console::Console;
-use sinew_run::manifest::Origin;
 pub use python::module as python_module;
+use sinew_run::manifest::Origin;
 
 /// Muscle, flesh and skin: from anatomy to simulated tissue.
 #[derive(Debug, Parser)]

@@ -111,6 +111,7 @@ pub(super) fn simulate_and(
         console::print(&format!("{}\n", outcome.to_json()))?;
     }
     outcome.notes.iter().for_each(|note| watch.note(note));
+    outcome.warnings.iter().for_each(|warning| console::message(&format!("warning: {warning}")));
     if outcome.resumed > 0 {
         console.note(&format!("resumed; {} frames were recomputed", outcome.recomputed));
     }

@@ -202,6 +202,9 @@ impl Run {
         if manifest.resumed > 0 {
             text += &format!("  resumed {} times, {} frames were recomputed\n", manifest.resumed, manifest.recomputed);
         }
+        for warning in &manifest.warnings {
+            text += &format!("  warning: {warning}\n");
+        }
         if let Some(error) = &manifest.error {
             let indented: Vec<String> = error.trim_end().lines().map(|line| format!("  {line}")).collect();
             text += &format!("{}\n", indented.join("\n"));

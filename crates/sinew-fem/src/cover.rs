@@ -27,9 +27,9 @@ pub struct CoverProbe {
 impl CoverProbe {
     /// Creates the probe for a bone of the model.
     pub fn new(model: &Model, bone: usize) -> Self {
-        let contact = &bone_of(model, bone).contact;
-        let (owner, shape) = (&model.bodies[contact.body], &contact.shape.shape);
-        let surfaces = skin(model, contact.body, owner.mesh.positions()).zip(shape.surface());
+        let Bone { body, contact, .. } = bone_of(model, bone);
+        let (owner, shape) = (&model.bodies[*body], &contact.shape.shape);
+        let surfaces = skin(model, *body, owner.mesh.positions()).zip(shape.surface());
         let Some((skin, surface)) = surfaces else { return Self { bone, places: Vec::new(), rest: Vec::new() } };
         let samples = surface.samples(owner.cell_size() / PLACES_PER_CELL);
         let places: Vec<Vec3> = samples.into_iter().map(|(place, _)| shape.closest(place)).collect();
@@ -55,12 +55,12 @@ impl Probe for CoverProbe {
     fn names(&self, model: &Model) -> Vec<String> {
         let bone = bone_of(model, self.bone);
         let parts = if self.places.is_empty() { &["depth"][..] } else { &["depth", "min", "growth"] };
-        let body = &model.bodies[bone.contact.body].name;
+        let body = &model.bodies[bone.body].name;
         parts.iter().map(|part| format!("{body}.cover.{}.{part}", bone.name)).collect()
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let contact = &bone_of(ctx.model, self.bone).contact;
+        let Bone { body, contact, .. } = bone_of(ctx.model, self.bone);
         let pose = ctx.state.history.collider_poses.get(contact.collider).copied().unwrap_or_default();
         let mut deepest = 0.0f64;
         contact.for_each_at(&pose, &ctx.state.positions, ctx.state.time, |_, distance, _, _| {
@@ -70,8 +70,8 @@ impl Probe for CoverProbe {
         if self.places.is_empty() {
             return;
         }
-        let nodes = &ctx.state.positions[ctx.model.bodies[contact.body].points.clone()];
-        let Some(skin) = skin(ctx.model, contact.body, nodes) else {
+        let nodes = &ctx.state.positions[ctx.model.bodies[*body].points.clone()];
+        let Some(skin) = skin(ctx.model, *body, nodes) else {
             out.extend([f64::NAN; 2]);
             return;
         };

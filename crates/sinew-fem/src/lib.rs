@@ -35,6 +35,7 @@ pub mod revision;
 pub mod simulation;
 pub mod solver;
 pub mod start;
+pub mod start_contact;
 pub mod state;
 pub mod surface_check;
 

@@ -105,6 +105,21 @@ impl SurfacePlaces {
         true
     }
 
+    /// Positions of the vertices of all groups \[m\].
+    pub(crate) fn vertices(&self) -> &[Vec3] {
+        &self.vertices
+    }
+
+    /// Pose of a collider.
+    pub(crate) fn collider_pose(&self, index: usize) -> Pose {
+        self.collider_poses[index]
+    }
+
+    /// Moves all vertices of a group.
+    pub(crate) fn translate(&mut self, model: &Model, group: usize, by: Vec3) {
+        self.vertices[model.surfaces.groups[group].vertices.clone()].iter_mut().for_each(|v| *v += by);
+    }
+
     /// Number of pairs of triangles that cross; much faster than the depth.
     pub fn crossings(&self, model: &Model) -> usize {
         crossing_triangles(&model.surfaces, &self.vertices).len()
@@ -119,11 +134,9 @@ fn crossing_triangles(contact: &ContactModel, y: &[Vec3]) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// Two bodies that overlap at the start.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StartOverlap {
-    /// Their names; twice the same for a body that overlaps itself.
-    pub names: [String; 2],
+/// How two groups overlap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Overlap {
     /// Contact mode of the pair.
     pub mode: ContactMode,
     /// Pairs of triangles that cross.
@@ -134,16 +147,16 @@ pub struct StartOverlap {
     pub place: [f64; 3],
 }
 
-/// Finds overlapping bodies in a state. Barriers also need a positive distance, which touching surfaces do not have.
-pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
+/// Overlapping groups, the smaller first; twice the same for a body that overlaps itself.
+///
+/// Triangles that cross are searched for only where bodies may touch each other: what is in a collider has points in it.
+pub(crate) fn overlaps_at(model: &Model, places: &SurfacePlaces) -> BTreeMap<[usize; 2], Overlap> {
     let contact = &model.surfaces;
-    let places = SurfacePlaces::of_state(model, state);
     let y = &places.vertices;
-    let mut overlaps: BTreeMap<[usize; 2], StartOverlap> = BTreeMap::new();
+    let mut overlaps: BTreeMap<[usize; 2], Overlap> = BTreeMap::new();
     let mut entry = |g: usize, h: usize, place: Vec3, crossings: usize, depth: f64| {
         let Some(rule) = contact.rule(g, h) else { return };
-        let overlap = overlaps.entry([g.min(h), g.max(h)]).or_insert_with(|| StartOverlap {
-            names: [g.min(h), g.max(h)].map(|group| contact.groups[group].name.clone()),
+        let overlap = overlaps.entry([g.min(h), g.max(h)]).or_insert_with(|| Overlap {
             mode: rule.mode,
             crossings: 0,
             depth: 0.0,
@@ -154,12 +167,13 @@ pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
             (overlap.depth, overlap.place) = (depth, place.to_array());
         }
     };
-    for [a, b] in crossing_triangles(contact, y) {
+    let crossing = if model.contact.is_empty() { Vec::new() } else { crossing_triangles(contact, y) };
+    for [a, b] in crossing {
         let place = y[contact.triangles[a as usize][0] as usize];
         entry(contact.triangle_group(a), contact.triangle_group(b), place, 1, 0.0);
     }
-    for_each_inside(model, &places, |g, h, place, depth| entry(g, h, place, 0, depth));
-    overlaps.into_values().collect()
+    for_each_inside(model, places, |g, h, place, depth| entry(g, h, place, 0, depth));
+    overlaps
 }
 
 fn penetration(model: &Model, places: &SurfacePlaces) -> f64 {
@@ -174,6 +188,15 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
     let (contact, y) = (&model.surfaces, &places.vertices);
     let boxes: Vec<Aabb> = contact.groups.iter().map(|group| Aabb::from_points(&y[group.vertices.clone()])).collect();
     for (h, target) in contact.groups.iter().enumerate() {
+        let is_plane = target.triangles.is_empty();
+        let may_enter = |&g: &usize| {
+            let is_near = is_plane || boxes[g].overlaps(&boxes[h]);
+            contact.rule(g, h).is_some() && is_near && !contact.groups[g].triangles.is_empty()
+        };
+        let entering: Vec<usize> = (0..contact.groups.len()).filter(may_enter).collect();
+        if entering.is_empty() {
+            continue;
+        }
         let first = target.vertices.start as u32;
         let triangles: Vec<[u32; 3]> =
             contact.triangles[target.triangles.clone()].iter().map(|t| t.map(|v| v - first)).collect();
@@ -185,10 +208,8 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
             Some(_) => boxes[h],
             None => Aabb { min: Vec3::splat(f64::NEG_INFINITY), max: Vec3::splat(f64::INFINITY) },
         };
-        for (g, group) in contact.groups.iter().enumerate().filter(|&(g, _)| contact.rule(g, h).is_some()) {
-            if !boxes[g].overlaps(&bounds) {
-                continue;
-            }
+        for g in entering {
+            let group = &contact.groups[g];
             // A point lifted off an edge of its own surface may end up on the other side of a crease.
             let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
             let depth_of = &|triangle: &[u32; 3], weights: &[f64; 3]| {
@@ -236,7 +257,7 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
 }
 
 /// Corners, middles of edges and center of a triangle.
-const SAMPLES: [[f64; 3]; 7] = [
+pub(crate) const SAMPLES: [[f64; 3]; 7] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
     [0.0, 0.0, 1.0],

@@ -31,6 +31,7 @@ impl RunOutcome {
             "timing": timing(&self.timing),
             "outputs": self.outputs.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             "notes": self.notes,
+            "warnings": self.warnings,
             "characters": self.artist.as_ref().map(ArtistFacts::to_json),
         })
     }

@@ -38,6 +38,8 @@ mod json;
 pub mod lab;
 pub mod manifest;
 pub mod output;
+pub mod overview;
+mod ranges;
 pub mod run;
 pub mod snapshot;
 pub mod study;

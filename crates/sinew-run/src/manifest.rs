@@ -106,6 +106,8 @@ pub struct Manifest {
     pub hash: Option<u64>,
     /// Reason of a failure.
     pub error: Option<String>,
+    /// Where results leave the range of their models.
+    pub warnings: Vec<String>,
     /// Files it may write, relative to the folder; `*` stands for numbers and names of bodies.
     pub writes: Vec<String>,
     /// Files it wrote, relative to the folder.
@@ -203,6 +205,7 @@ impl Manifest {
             "passed": self.passed,
             "hash": self.hash.map(|hash| format!("{hash:016x}")),
             "error": self.error,
+            "warnings": self.warnings,
             "writes": self.writes,
             "outputs": self.outputs,
         })
@@ -244,7 +247,8 @@ impl Manifest {
             passed: value["passed"].as_bool(),
             hash: hex(&value["hash"]),
             error: text(&value["error"]),
-            // Manifests of version 0.1 may lack it.
+            // Manifests of version 0.1 may lack these.
+            warnings: texts(&value["warnings"]).unwrap_or_default(),
             writes: texts(&value["writes"]).unwrap_or_default(),
             outputs: texts(&value["outputs"])?,
         })
@@ -291,6 +295,7 @@ mod tests {
             checkpoint: Some(2),
             hash: Some(5),
             error: Some("why".into()),
+            warnings: vec!["fibers are too fast".into()],
             writes: vec!["frames/frame_*.png".into()],
             outputs: vec!["probes.csv".into()],
             ..Manifest::default()

@@ -26,6 +26,7 @@ use crate::history::ProbeHistory;
 use crate::journal::{Beginning, Journal};
 use crate::manifest::{Origin, Status};
 use crate::output::OutputFolder;
+use crate::ranges::RangeWatch;
 use crate::study::{self, StudyOutcome};
 use crate::timing::TimingNode;
 use crate::value_names;
@@ -99,6 +100,8 @@ pub struct RunOutcome {
     pub outputs: Vec<PathBuf>,
     /// Notes on repairs and other things that deserve attention.
     pub notes: Vec<String>,
+    /// Where results leave the range of their models.
+    pub warnings: Vec<String>,
     /// Size and quality of the meshes.
     pub bodies: Vec<BodyStatistics>,
     /// The artist's report; `None` without characters, or without a report.
@@ -221,6 +224,7 @@ pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> 
                 manifest.frames = outcome.frames;
                 manifest.passed = (!outcome.interrupted).then(|| outcome.passed());
                 manifest.hash = Some(outcome.hash);
+                manifest.warnings.clone_from(&outcome.warnings);
                 manifest.outputs = outcome.outputs.iter().map(below).collect();
             });
             folder.keep();
@@ -271,7 +275,7 @@ pub(crate) fn run_once(
 ) -> Result<RunOutcome, RunError> {
     let scene = case.scene;
     let start = Instant::now();
-    let Compiled { mut simulation, characters } = compile_all(scene)?;
+    let Compiled { mut simulation, characters, .. } = compile_all(scene)?;
     let compile_time = start.elapsed();
     if case.exports {
         simulation.notes.iter().for_each(|note| observer.note(note));
@@ -350,6 +354,8 @@ struct Stepped {
     interrupted: bool,
     /// Watches characters.
     watch: Option<Watch>,
+    /// Watches whether results leave the range of their models.
+    ranges: RangeWatch,
     embedding_time: Duration,
     record_time: Duration,
 }
@@ -362,6 +368,7 @@ impl Stepped {
             frames: 0,
             interrupted: false,
             watch: None,
+            ranges: RangeWatch::new(simulation.model(), simulation.probe_names()),
             embedding_time: Duration::ZERO,
             record_time: Duration::ZERO,
         }
@@ -469,6 +476,7 @@ impl Stepped {
         if let Some(watch) = &mut self.watch {
             watch.look(model, frame);
         }
+        self.ranges.look(model, frame);
         self.history.push(frame.time, frame.probe_values);
         let watch = Stopwatch::start();
         let result = recorders.iter_mut().try_for_each(|recorder| recorder.frame(frame));
@@ -506,6 +514,7 @@ impl Stepped {
             reports: self.reports,
             timing: TimingNode { name: "run".into(), seconds: 0.0, children },
             notes: simulation.notes.clone(),
+            warnings: self.ranges.warnings(simulation.model()),
             artist,
             ..RunOutcome::default()
         }

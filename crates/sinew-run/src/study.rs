@@ -55,7 +55,7 @@ pub(crate) fn sweep(
     let mut result =
         StudyOutcome { x: study.x.clone(), measures: study.order.keys().cloned().collect(), ..Default::default() };
     let mut expectations = Vec::new();
-    let mut timing = Vec::new();
+    let (mut timing, mut warnings) = (Vec::new(), Vec::new());
     let mut last = RunOutcome::default();
     for (number, overrides) in runs.iter().enumerate() {
         let label = overrides.iter().map(|set| set.text()).collect::<Vec<_>>().join(", ");
@@ -83,6 +83,7 @@ pub(crate) fn sweep(
             outcome.timing.children = timing;
             return Ok(outcome);
         }
+        warnings.extend(outcome.warnings.drain(..).map(|warning| format!("{label}: {warning}")));
         let (x, measures) = measure(study, &outcome)?;
         let named = |check: &Checked| Checked { name: format!("{} ({label})", check.name), ..check.clone() };
         let checks: Vec<Checked> = outcome.expectations.iter().map(named).collect();
@@ -105,6 +106,7 @@ pub(crate) fn sweep(
         expectations.extend(check_change(name, order, &points));
     }
     last.expectations = expectations;
+    last.warnings = warnings;
     last.study = Some(result);
     last.timing.children = timing;
     Ok(last)

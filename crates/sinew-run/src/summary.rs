@@ -70,6 +70,7 @@ fn data(scene: &Scene, outcome: &RunOutcome, folder: &Path) -> ReportData {
         bodies: outcome.bodies.clone(),
         steps: outcome.reports.clone(),
         timing: timing(&outcome.timing),
+        warnings: outcome.warnings.clone(),
         notes: outcome.notes.clone(),
         files: outcome.outputs.iter().map(below).collect(),
         environment: [

@@ -37,6 +37,7 @@ pub mod template;
 mod track;
 mod validate;
 mod value;
+pub mod value_table;
 
 pub use character::{Character, SceneCharacter};
 pub use diagnostic::{Diagnostic, SceneError, SourceText, Span};

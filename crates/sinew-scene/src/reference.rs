@@ -6,6 +6,7 @@ use crate::{
     decode::shape::{Body, Definition, FieldShape, Shape},
     schema::definitions,
     value::{Dimension, format_quantity},
+    value_table,
 };
 
 const INTRODUCTION: &str = "\
@@ -37,7 +38,7 @@ pub fn markdown() -> String {
     for definition in &defs.list {
         write_definition(&mut page, definition);
     }
-    page
+    page + &value_table::markdown()
 }
 
 fn write_definition(page: &mut String, definition: &Definition) {

@@ -24,7 +24,7 @@ pub struct ContactRule {
     /// Penalty: ratio α of the stiffness across the normal to that along it, in \[0, 1\] (MCA-28).
     pub tangential: f64,
     /// Barrier: distance at which surfaces start to repel \[m\]; `None` takes a tenth of the mean edge of the finer
-    /// surface.
+    /// surface, at most a hundredth of the thickness of a rigid body.
     pub gap: Option<f64>,
 }
 

@@ -29,7 +29,7 @@ pub struct Group {
     pub name: String,
     /// Body or collider.
     pub party: Party,
-    /// Points of its nodes; none where it is not flesh.
+    /// Points that have its mass; none where the scene moves it.
     pub points: Range<usize>,
     /// Its vertices.
     pub vertices: Range<usize>,
@@ -39,7 +39,7 @@ pub struct Group {
     pub edge: f64,
     /// Stiffness λ + 2μ of its flesh \[Pa\]; infinite for rigid bodies.
     pub modulus: f64,
-    /// Cell size at rest \[m\]; infinite for rigid bodies.
+    /// Cell size at rest \[m\]; half the thickness of rigid bodies, infinite for colliders.
     pub cell: f64,
     /// Half the maximum distance at which it interacts \[m\].
     pub margin: f64,
@@ -165,9 +165,42 @@ pub(crate) struct FleshSurface<'a> {
 /// The surface of a rigid body over points of the model.
 pub(crate) struct RigidSurface {
     pub name: String,
-    pub points: Vec<u32>,
+    /// Points that have its mass; none where the scene moves it.
+    pub masses: Range<usize>,
+    /// Points of its vertices.
+    pub points: Range<usize>,
+    /// The point at its center, from which it is seen as tetrahedra.
+    pub center: u32,
+    /// Vertices at rest, and the center \[m\].
     pub rest: Vec<Vec3>,
+    pub rest_center: Vec3,
+    /// Area of each vertex \[m²\]: [`facing_areas`].
+    pub areas: Vec<f64>,
     pub triangles: Vec<[u32; 3]>,
+    /// Smallest extent \[m\].
+    pub thickness: f64,
+}
+
+/// Area of each vertex of a surface \[m²\]: the most that one plane sees of the thirds of its triangles. A corner of a
+/// block counts with one of its sides, so that a block on a floor stands on exactly the area of its base.
+/// ```math
+/// A = \max_s \sum_t \tfrac13 A_t \langle n_t \cdot n_s \rangle
+/// ```
+pub(crate) fn facing_areas(rest: &[Vec3], triangles: &[[u32; 3]]) -> Vec<f64> {
+    let thirds = triangles.iter().map(|triangle| {
+        let [a, b, c] = triangle.map(|v| rest[v as usize]);
+        (b - a).cross(c - a) / 6.0
+    });
+    let thirds: Vec<Vec3> = thirds.collect();
+    let mut around = vec![Vec::new(); rest.len()];
+    for (triangle, third) in triangles.iter().zip(&thirds) {
+        triangle.iter().for_each(|&v| around[v as usize].push(*third));
+    }
+    let seen = |sides: &Vec<Vec3>| {
+        let from = |side: &Vec3| sides.iter().map(|other| other.dot(side.normalized()).max(0.0)).sum();
+        sides.iter().filter(|side| side.norm() > 0.0).map(from).fold(0.0, f64::max)
+    };
+    around.iter().map(seen).collect()
 }
 
 impl ContactModel {
@@ -202,10 +235,17 @@ impl ContactModel {
             for body in parts.bodies {
                 model.point_rest[body.points.clone()].copy_from_slice(body.mesh.positions());
             }
+            for rigid in parts.rigid.iter().filter(|rigid| !rigid.points.is_empty()) {
+                model.point_rest[rigid.points.clone()].copy_from_slice(&rigid.rest);
+                model.point_rest[rigid.center as usize] = rigid.rest_center;
+            }
         }
         for (g, party) in parties.into_iter().enumerate() {
-            if let (Party::Body(body), true) = (party, model.has_mode(g, ContactMode::Penalty)) {
-                model.add_tets(g, &parts.bodies[body]);
+            match party {
+                _ if !model.has_mode(g, ContactMode::Penalty) => {}
+                Party::Body(body) => model.add_tets(g, &parts.bodies[body]),
+                Party::Rigid(rigid) => model.add_fan(g, &parts.rigid[rigid]),
+                Party::Collider(_) => {}
             }
         }
         model
@@ -231,12 +271,13 @@ impl ContactModel {
             Party::Rigid(index) => {
                 let surface = &parts.rigid[index];
                 self.rest.extend(&surface.rest);
-                for &point in &surface.points {
-                    self.entries.push((point, 1.0));
+                for point in surface.points.clone() {
+                    self.entries.push((point as u32, 1.0));
                     self.offsets.push(self.entries.len() as u32);
                 }
+                self.areas.extend(&surface.areas);
                 self.add_triangles(first, &surface.triangles);
-                self.add_areas(first_triangle);
+                (points, cell) = (surface.masses.clone(), 0.5 * surface.thickness);
                 &surface.name
             }
             Party::Collider(index) => {
@@ -257,12 +298,14 @@ impl ContactModel {
         };
         self.vertex_groups.resize(self.rest.len(), group as u32);
         let triangles = first_triangle..self.triangles.len();
+        // Edges of a block are as long as the block, which says nothing of how near others may come.
+        let coarsest = if let Party::Rigid(_) = party { RIGID_EDGE * cell } else { f64::INFINITY };
         self.groups.push(Group {
             name: name.to_string(),
             party,
             points,
             vertices: first..self.rest.len(),
-            edge: self.mean_edge(triangles.clone()),
+            edge: self.mean_edge(triangles.clone()).min(coarsest),
             triangles,
             modulus,
             cell,
@@ -313,19 +356,34 @@ impl ContactModel {
         self.tet_groups.resize(self.tets.len(), group as u32);
     }
 
+    /// A rigid body, whose shapes are all seen whole from their center, as tetrahedra over points.
+    fn add_fan(&mut self, group: usize, rigid: &RigidSurface) {
+        let first = rigid.points.start as u32;
+        let tet = |&[a, b, c]: &[u32; 3]| [first + a, first + c, first + b, rigid.center];
+        self.tets.extend(rigid.triangles.iter().map(tet));
+        self.tet_groups.resize(self.tets.len(), group as u32);
+    }
+
     fn complete(&self, g: usize, h: usize, rule: ContactRule) -> PairRule {
         let (a, b) = (&self.groups[g], &self.groups[h]);
         let softer = if a.modulus <= b.modulus { a } else { b };
+        let modulus = if softer.modulus.is_finite() { softer.modulus } else { RIGID_MODULUS };
         PairRule {
             mode: rule.mode,
             friction: rule.friction,
             bounce: bounce_damping(rule.restitution),
-            stiffness: rule.stiffness.unwrap_or(20.0 * softer.modulus / softer.cell),
+            stiffness: rule.stiffness.unwrap_or_else(|| usual_stiffness(modulus, softer.cell)),
             tangential: rule.tangential,
             onset: ONSET_IN_CELLS * a.cell.min(b.cell),
             gap: rule.gap.unwrap_or(GAP_IN_EDGES * a.edge.min(b.edge)),
-            modulus: if softer.modulus.is_finite() { softer.modulus } else { RIGID_MODULUS },
+            modulus,
         }
+    }
+
+    /// Vertices of a participant at rest \[m\].
+    pub fn rest_of(&self, party: Party) -> &[Vec3] {
+        let group = self.groups.iter().find(|group| group.party == party);
+        group.map_or(&[], |group| &self.rest[group.vertices.clone()])
     }
 
     /// Whether nothing can touch.
@@ -405,8 +463,19 @@ impl ContactModel {
     }
 }
 
-/// κ between rigid bodies \[Pa\]: about that of soft rubber.
-const RIGID_MODULUS: f64 = 1e6;
+/// Penalty stiffness of a modulus M = λ + 2μ in cells of size h \[Pa/m\]: twenty times that of a layer of cells, 20 M /
+/// h.
+///
+/// A pressure of M/10, which compresses flesh itself by about a tenth, then penetrates by h/200.
+pub(crate) fn usual_stiffness(modulus: f64, cell: f64) -> f64 {
+    20.0 * modulus / cell
+}
+
+/// Modulus of contact between rigid bodies \[Pa\]: about that of soft rubber.
+pub(crate) const RIGID_MODULUS: f64 = 1e6;
+/// Longest mean edge of a rigid body that sets a gap, in halves of its thickness: barriers then start at a hundredth of
+/// the thickness at most.
+const RIGID_EDGE: f64 = 0.2;
 
 /// A hexahedron as six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbors
 /// agree on their common face.

@@ -15,6 +15,8 @@ const LONGEST_WAY: f64 = 0.5;
 pub struct Bone {
     /// Its own name.
     pub name: String,
+    /// Index of the body whose flesh slides over it.
+    pub body: usize,
     /// How it keeps flesh and skin out.
     pub contact: ContactForce,
     /// Middle of its box, in its frame \[m\].

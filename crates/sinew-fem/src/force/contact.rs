@@ -1,5 +1,5 @@
-//! Penalty contact with a rigid collider, of surface points and of inner nodes, which reach the collider only when
-//! flesh collapses.
+//! Penalty contact with a collider, of surface points of flesh and rigid bodies, and of inner nodes of flesh, which
+//! reach the collider only when it collapses.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
 //! ```math
@@ -14,19 +14,21 @@ use sinew_math::{Mat3, Vec3};
 
 use super::{EnergyPart, Force, Linearized, RowBounds, StepContext};
 use crate::collider::Collider;
-use crate::contact::{Meeting, Response, Touch, allowed_depth, recall, travel};
+use crate::contact::{Meeting, Party, Response, Touch, allowed_depth, recall, travel};
 use crate::control::Control;
 use crate::material::Tangent;
 use crate::state::{ContactMemory, State};
 
-/// Contact of the surface of one body with one collider.
+/// Contact of the surface of one body or rigid body with one collider.
 pub struct ContactForce {
     /// Name in reports.
     pub name: String,
-    /// Index of the body.
-    pub body: usize,
-    /// Points of the body.
+    /// The body or rigid body.
+    pub party: Party,
+    /// Points that have its mass.
     pub points: Range<usize>,
+    /// Its cell size, half the thickness of a rigid body \[m\].
+    pub cell: f64,
     /// Index of the collider.
     pub collider: usize,
     /// The collider (for its pose during the step).
@@ -63,7 +65,7 @@ impl ContactForce {
     }
 
     #[inline]
-    fn interpolate(&self, point: usize, x: &[Vec3]) -> Vec3 {
+    pub(crate) fn interpolate(&self, point: usize, x: &[Vec3]) -> Vec3 {
         self.carriers(point).iter().fold(Vec3::zero(), |sum, &(p, w)| sum + x[p as usize] * w)
     }
 

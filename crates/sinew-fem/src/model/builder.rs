@@ -13,7 +13,7 @@ use assembler::Assembler;
 pub use removal::{Remaining, RemovalError};
 
 use super::{BodyParams, Model, RigidParams};
-use crate::contact::{ContactRule, Party};
+use crate::contact::{ContactMode, ContactRule, Party};
 use crate::elastic::FiberGroup;
 use crate::element::ElementError;
 use crate::force::{AttachTarget, ForceError, ForceParams};
@@ -227,12 +227,26 @@ pub enum Side {
     },
 }
 
+/// How a collider pushes others out.
+#[derive(Clone, Copy)]
+pub(super) struct ColliderSettings {
+    pub stiffness: Option<f64>,
+    pub friction: f64,
+    pub restitution: f64,
+}
+
+impl ColliderSettings {
+    pub fn of(&ColliderParams { stiffness, friction, restitution, .. }: &ColliderParams) -> Self {
+        Self { stiffness, friction, restitution }
+    }
+}
+
 /// Collects the parts of a model. A copy of them can be changed and built again ([`ModelBuilder::without_cells`]).
 #[derive(Clone, Default)]
 pub struct ModelBuilder {
     bodies: Vec<BodyParams>,
     rigid: Vec<RigidParams>,
-    colliders: Vec<ColliderParams>,
+    pub(super) colliders: Vec<ColliderParams>,
     bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
     pins: Vec<PinParams>,
     follows: Vec<FollowParams>,
@@ -240,6 +254,8 @@ pub struct ModelBuilder {
     forces: Vec<Arc<dyn ForceParams>>,
     inversion_barrier: Vec<usize>,
     contacts: Vec<(Party, Party, ContactRule)>,
+    /// Parties that collide with no penalty of a collider.
+    passing: Vec<(Party, usize)>,
     creep: Option<f64>,
     gravity: Vec3,
 }
@@ -312,11 +328,48 @@ impl ModelBuilder {
         self
     }
 
-    /// Lets two bodies touch, or one touch itself; the last word on a pair counts. A body and a collider touch in any
-    /// case, by the stiffness and friction of the collider, unless a rule puts a barrier between them.
+    /// Lets two bodies touch, or one touch itself; the last word on a pair counts. A body, or a rigid body that moves
+    /// freely, and a collider touch in any case, by the settings of the collider where there is no rule, unless they
+    /// [pass](Self::pass).
     pub fn contact(&mut self, a: Party, b: Party, rule: ContactRule) -> &mut Self {
         self.contacts.push((a, b, rule));
         self
+    }
+
+    /// Lets a body or rigid body pass through a collider.
+    pub fn pass(&mut self, party: Party, collider: usize) -> &mut Self {
+        self.passing.push((party, collider));
+        self
+    }
+
+    /// The last rule of two parties.
+    fn rule_of(&self, a: Party, b: Party) -> Option<&ContactRule> {
+        let is_meant = |pair: &&(Party, Party, ContactRule)| (pair.0, pair.1) == (a, b) || (pair.0, pair.1) == (b, a);
+        self.contacts.iter().rev().find(is_meant).map(|(_, _, rule)| rule)
+    }
+
+    /// Whether a collider pushes a party out by a penalty. Neither yields where the scene moves both.
+    pub(super) fn has_collider_penalty(&self, party: Party, collider: usize) -> bool {
+        let takes_part = match party {
+            Party::Rigid(rigid) => {
+                self.rigid[rigid].driven_about.is_none() && self.colliders[collider].side == Side::Outside
+            }
+            _ => true,
+        };
+        let rule = self.rule_of(party, Party::Collider(collider));
+        takes_part
+            && rule.is_none_or(|rule| rule.mode == ContactMode::Penalty)
+            && !self.passing.contains(&(party, collider))
+    }
+
+    /// Settings of the penalty between a party and a collider: of their rule, else of the collider.
+    pub(super) fn settings(&self, party: Party, collider: usize) -> ColliderSettings {
+        match self.rule_of(party, Party::Collider(collider)) {
+            Some(&ContactRule { stiffness, friction, restitution, .. }) => {
+                ColliderSettings { stiffness, friction, restitution }
+            }
+            None => ColliderSettings::of(&self.colliders[collider]),
+        }
     }
 
     /// Sets the slip at which friction reaches its maximum, per step length \[m/s\]: contacts that stick creep more

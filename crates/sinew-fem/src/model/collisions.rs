@@ -1,14 +1,16 @@
-//! Penalty contact of bodies with colliders: selects contact points and their stiffness.
+//! Penalty contact of bodies and rigid bodies with colliders: selects contact points and their stiffness.
+
+use std::ops::Range;
 
 use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_geometry::shape::Shape;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 
-use super::Body;
-use super::builder::{ColliderParams, Side};
+use super::builder::{ColliderParams, ColliderSettings, ModelBuilder, Side};
+use super::{Body, RigidBody};
 use crate::collider::Collider;
-use crate::contact::bounce_damping;
+use crate::contact::{Party, RIGID_MODULUS, RigidSurface, bounce_damping, usual_stiffness};
 use crate::force::{Bone, ContactForce};
 
 /// Maximum distance of a point from its embedded position, relative to the size of a cell, for a point in the mesh.
@@ -53,6 +55,15 @@ impl Proxies {
         proxies
     }
 
+    /// The vertices of a rigid body.
+    fn of_rigid(surface: &RigidSurface) -> Self {
+        let mut proxies = Self::new();
+        for (point, &area) in surface.points.clone().zip(&surface.areas) {
+            proxies.add(area, [(point as u32, 1.0)]);
+        }
+        proxies
+    }
+
     /// The flesh of a body at the surface of a collider at rest (MCA-23, MCA-24).
     fn at_surface(body: &Body, collider: &Collider, surface: &TriMesh) -> Self {
         let (flat, areas): (Vec<Vec3>, Vec<f64>) = surface.samples(body.cell_size()).into_iter().unzip();
@@ -92,19 +103,21 @@ impl Proxies {
     }
 }
 
-/// Creates one contact force per body and collider without a barrier between them.
+/// Creates one contact force per body or rigid body and collider without a barrier between them.
 pub(super) fn contact_forces(
     bodies: &[Body],
+    rigid_bodies: &[RigidBody],
+    rigid_surfaces: &[RigidSurface],
     colliders: &[Collider],
-    params: &[ColliderParams],
+    parts: &ModelBuilder,
     creep: f64,
-    has_barrier: impl Fn(usize, usize) -> bool,
 ) -> Vec<ContactForce> {
     let mut forces: Vec<ContactForce> = Vec::new();
     for (body_index, body) in bodies.iter().enumerate() {
         let mut outside = None;
-        for (index, (collider, params)) in colliders.iter().zip(params).enumerate() {
-            if has_barrier(body_index, index) {
+        let owner = Owner::body(body_index, body);
+        for (index, (collider, params)) in colliders.iter().zip(&parts.colliders).enumerate() {
+            if !parts.has_collider_penalty(owner.party, index) {
                 continue;
             }
             let proxies = match (params.side, collider.shape.surface()) {
@@ -112,11 +125,20 @@ pub(super) fn contact_forces(
                 (Side::Inside, Some(surface)) => Proxies::at_surface(body, collider, &surface),
                 _ => outside.get_or_insert_with(|| Proxies::of_body(body)).clone(),
             };
-            let name = format!("{}.contact.{}", body.name, collider.name);
-            forces.push(force(name, body_index, body, index, collider, params, creep, proxies));
-            let last = forces.len() - 1;
-            forces[last].index = last;
+            forces.push(owner.force(index, collider, parts.settings(owner.party, index), creep, proxies));
         }
+    }
+    for (rigid_index, (rigid, surface)) in rigid_bodies.iter().zip(rigid_surfaces).enumerate() {
+        let owner = Owner::rigid(rigid_index, rigid, surface);
+        for (index, collider) in colliders.iter().enumerate() {
+            if parts.has_collider_penalty(owner.party, index) {
+                let settings = parts.settings(owner.party, index);
+                forces.push(owner.force(index, collider, settings, creep, Proxies::of_rigid(surface)));
+            }
+        }
+    }
+    for (index, force) in forces.iter_mut().enumerate() {
+        force.index = index;
     }
     forces
 }
@@ -133,45 +155,80 @@ pub(super) fn bones(bodies: &[Body], colliders: &[Collider], params: &[ColliderP
         proxies.add_skin(body, collider, cover);
         let own = collider.name.strip_prefix(&format!("{}.bone.", body.name)).unwrap_or(&collider.name);
         let bounds = surface.bounds();
+        let settings = ColliderSettings::of(params);
+        let contact = Owner::body(owner, body).force(index, collider, settings, creep, proxies);
         bones.push(Bone {
             name: own.to_string(),
+            body: owner,
             center: bounds.center(),
             reach: 0.5 * bounds.diagonal(),
-            contact: force(collider.name.clone(), owner, body, index, collider, params, creep, proxies),
+            contact: ContactForce { name: collider.name.clone(), ..contact },
         });
     }
     bones
 }
 
-/// Creates a contact force for some points, without an index in the list of contact forces yet.
-fn force(
-    name: String,
-    body_index: usize,
-    body: &Body,
-    collider_index: usize,
-    collider: &Collider,
-    params: &ColliderParams,
-    creep: f64,
-    proxies: Proxies,
-) -> ContactForce {
-    let Proxies { offsets, entries, areas, clearances } = proxies;
-    ContactForce {
-        name,
-        body: body_index,
-        points: body.points.clone(),
-        collider: collider_index,
-        shape: collider.clone(),
-        offsets,
-        entries,
-        areas,
-        stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
-        friction: params.friction,
-        bounce: bounce_damping(params.restitution),
-        creep,
-        index: usize::MAX,
-        meeting: usize::MAX,
-        grace: Vec::new(),
-        clearances,
+/// What a collider pushes out.
+struct Owner<'a> {
+    name: &'a str,
+    party: Party,
+    /// Points that have its mass.
+    points: Range<usize>,
+    /// Stiffness λ + 2μ \[Pa\], and cell size \[m\].
+    modulus: f64,
+    cell: f64,
+}
+
+impl<'a> Owner<'a> {
+    fn body(index: usize, body: &'a Body) -> Self {
+        Self {
+            name: &body.name,
+            party: Party::Body(index),
+            points: body.points.clone(),
+            modulus: body.modulus(),
+            cell: body.cell_size(),
+        }
+    }
+
+    fn rigid(index: usize, rigid: &'a RigidBody, surface: &RigidSurface) -> Self {
+        Self {
+            name: &rigid.name,
+            party: Party::Rigid(index),
+            points: rigid.points.clone(),
+            modulus: RIGID_MODULUS,
+            cell: 0.5 * surface.thickness,
+        }
+    }
+
+    /// The contact force at some points, without an index in the list of contact forces yet.
+    fn force(
+        &self,
+        collider_index: usize,
+        collider: &Collider,
+        settings: ColliderSettings,
+        creep: f64,
+        proxies: Proxies,
+    ) -> ContactForce {
+        let Proxies { offsets, entries, areas, clearances } = proxies;
+        ContactForce {
+            name: format!("{}.contact.{}", self.name, collider.name),
+            party: self.party,
+            points: self.points.clone(),
+            cell: self.cell,
+            collider: collider_index,
+            shape: collider.clone(),
+            offsets,
+            entries,
+            areas,
+            stiffness: settings.stiffness.unwrap_or_else(|| usual_stiffness(self.modulus, self.cell)),
+            friction: settings.friction,
+            bounce: bounce_damping(settings.restitution),
+            creep,
+            index: usize::MAX,
+            meeting: usize::MAX,
+            grace: Vec::new(),
+            clearances,
+        }
     }
 }
 
@@ -188,12 +245,4 @@ fn inner_nodes(mesh: &CellMesh) -> Vec<(usize, f64)> {
     }
     let inner = volumes.into_iter().enumerate().filter(|(_, volume)| *volume > 0.0);
     inner.map(|(node, volume)| (node, volume.powf(2.0 / 3.0))).collect()
-}
-
-/// Penalty stiffness of flesh of modulus M = λ + 2μ in cells of size h: twenty times that of a layer of cells, 20 M /
-/// h.
-///
-/// A pressure of M/10, which compresses the flesh itself by about a tenth, then penetrates by h/200.
-fn default_stiffness(body: &Body) -> f64 {
-    20.0 * body.modulus() / body.cell_size()
 }

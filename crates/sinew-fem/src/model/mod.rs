@@ -386,7 +386,7 @@ impl Model {
     pub(crate) fn parts_by_bones(&self, state: &State, control: &Control) -> f64 {
         let parts = self.forces_of::<Bone>().filter_map(|bone| {
             let from = state.history.collider_poses.get(bone.contact.collider)?;
-            Some(bone.parts_of_step(from, control, self.bodies[bone.contact.body].cell_size()))
+            Some(bone.parts_of_step(from, control, self.bodies[bone.body].cell_size()))
         });
         parts.fold(0.0, f64::max)
     }

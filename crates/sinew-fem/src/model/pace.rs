@@ -1,5 +1,7 @@
 //! Limits on the motion per step, so that penalty contact does not miss a collision.
 
+use std::ops::Range;
+
 use sinew_geometry::Aabb;
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::Vec3;
@@ -19,7 +21,15 @@ const MAX_PARTS: f64 = 256.0;
 struct Summary {
     bounds: Aabb,
     mean: Vec3,
-    cell: f64,
+}
+
+/// Points that bound a body or rigid body; colliders have none.
+fn points_of(model: &Model, party: Party) -> Range<usize> {
+    match party {
+        Party::Body(body) => model.bodies[body].points.clone(),
+        Party::Rigid(rigid) => model.rigid_bodies[rigid].surface.clone(),
+        Party::Collider(_) => 0..0,
+    }
 }
 
 /// Number of equal parts into which a step of length `dt` to `control` must be cut, so that no two bodies approach by
@@ -28,29 +38,27 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
     if !model.has_penalties() {
         return 1;
     }
-    let summary = |body: usize| {
-        let body = &model.bodies[body];
-        let velocities = &state.velocities[body.points.clone()];
+    let summary = |party: Party| {
+        let points = points_of(model, party);
+        let velocities = &state.velocities[points.clone()];
         Summary {
-            bounds: Aabb::from_points(&state.positions[body.points.clone()]),
+            bounds: Aabb::from_points(&state.positions[points]),
             mean: velocities.iter().copied().sum::<Vec3>() / velocities.len().max(1) as f64,
-            cell: body.cell_size(),
         }
     };
-    let fastest = |body: usize, mean: Vec3| {
-        let speeds = state.velocities[model.bodies[body].points.clone()].iter().map(|v| (*v - mean).norm());
+    let fastest = |party: Party, mean: Vec3| {
+        let speeds = state.velocities[points_of(model, party)].iter().map(|v| (*v - mean).norm());
         speeds.fold(0.0, f64::max)
     };
     let mut parts = 1.0f64;
     for (g, h, _) in model.contact.pairs().filter(|(_, _, rule)| rule.mode == ContactMode::Penalty) {
-        let (Party::Body(a), Party::Body(b)) = (model.contact.groups[g].party, model.contact.groups[h].party) else {
-            continue;
-        };
+        let groups = [&model.contact.groups[g], &model.contact.groups[h]];
+        let [a, b] = groups.map(|group| group.party);
         let [one, other] = [summary(a), summary(b)];
         let mean = (one.mean + other.mean) * 0.5;
         // Both sides move; the sum of their speeds counts, also for a body with itself.
         let way = (fastest(a, mean) + fastest(b, mean)) * dt;
-        let longest = LONGEST_WAY * one.cell.min(other.cell);
+        let longest = LONGEST_WAY * groups[0].cell.min(groups[1].cell);
         if way > longest * parts && one.bounds.grown(way).overlaps(&other.bounds) {
             parts = parts.max(max_approach(model, state, [g, h], dt) / longest);
         }
@@ -58,11 +66,11 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
     for contact in model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)) {
         let now = &state.history.collider_poses[contact.collider];
         let then = &model.colliders[contact.collider].pose(control);
-        let body = summary(contact.body);
+        let body = summary(contact.party);
         let (center, reach) = (body.bounds.center(), 0.5 * body.bounds.diagonal());
-        let way = fastest(contact.body, Vec3::zero()) * dt + moved(now, then, center, reach);
+        let way = fastest(contact.party, Vec3::zero()) * dt + moved(now, then, center, reach);
         if contact.shape.shape.distance(now.to_local(center)) <= reach + way {
-            parts = parts.max(way / (LONGEST_WAY * body.cell));
+            parts = parts.max(way / (LONGEST_WAY * contact.cell));
         }
     }
     parts.min(MAX_PARTS).ceil() as usize
@@ -90,7 +98,9 @@ fn moved(now: &Pose, then: &Pose, center: Vec3, reach: f64) -> f64 {
 /// Maximum motion of a pinned node or a collider between two commands, divided by half a cell, where penalty contact
 /// must not miss a collision. `ways` is scratch.
 pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control, ways: &mut Vec<Vec3>) -> f64 {
-    let cell = model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
+    let bodies = model.bodies.iter().map(|body| body.cell_size());
+    let rigid = model.rigid_bodies.iter().filter(|rigid| !rigid.surface.is_empty());
+    let cell = bodies.chain(rigid.map(|rigid| 0.5 * rigid.shape.thickness())).fold(f64::INFINITY, f64::min);
     ways.clear();
     ways.resize(model.kinematics.unknown_count(), Vec3::zero());
     if model.contact.has(ContactMode::Penalty) {
@@ -100,7 +110,10 @@ pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control, 
     let pins = ways.iter().map(|way| way.norm()).fold(0.0, f64::max);
     let reach = 0.5 * model.rest_size();
     let carried = model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)).map(|contact| {
-        let center = model.bodies[contact.body].mesh.bounds().center();
+        let center = match contact.party {
+            Party::Body(body) => model.bodies[body].mesh.bounds().center(),
+            _ => Aabb::from_points(model.surfaces.rest_of(contact.party)).center(),
+        };
         moved(&contact.shape.pose(from), &contact.shape.pose(to), center, reach)
     });
     carried.fold(pins, f64::max) / (LONGEST_WAY * cell)

@@ -38,6 +38,8 @@ pub struct RigidBody {
     pub block: u32,
     /// Its six point masses.
     pub points: Range<usize>,
+    /// Points of the vertices of its surface; none where it touches nothing.
+    pub surface: Range<usize>,
     /// Mass \[kg\].
     pub mass: f64,
 }

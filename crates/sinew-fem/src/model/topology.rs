@@ -29,12 +29,14 @@ pub struct TopologyMap {
 }
 
 impl TopologyMap {
-    /// New number of each point of the old model; `None` for points that are gone, and for those that springs and
-    /// rigid surfaces add behind the nodes, which are made anew.
+    /// New number of each point of the old model; `None` for points that are gone, and for those that springs add
+    /// behind the nodes, which are made anew.
     pub fn points(&self, old: &Model, new: &Model) -> Vec<Option<u32>> {
         let mut points = vec![None; old.kinematics.point_count()];
         for (before, after) in old.rigid_bodies.iter().zip(&new.rigid_bodies) {
-            before.points.clone().zip(after.points.clone()).for_each(|(from, to)| points[from] = Some(to as u32));
+            let masses = before.points.clone().zip(after.points.clone());
+            let vertices = before.surface.clone().zip(after.surface.clone());
+            masses.chain(vertices).for_each(|(from, to)| points[from] = Some(to as u32));
         }
         for ((before, after), map) in old.bodies.iter().zip(&new.bodies).zip(&self.bodies) {
             let first = after.points.start as u32;

@@ -44,10 +44,9 @@ impl Contacts {
 
 /// Lets bodies that start inside colliders come out slowly.
 pub(crate) fn allow_start(model: &mut Model, state: &State) {
-    let cells: Vec<f64> = model.bodies.iter().map(|body| body.cell_size()).collect();
     for contact in model.forces_of_mut::<ContactForce>() {
         if let Some(pose) = state.history.collider_poses.get(contact.collider) {
-            contact.allow_start(pose, &state.positions, ORDINARY_DEPTH * cells[contact.body]);
+            contact.allow_start(pose, &state.positions, ORDINARY_DEPTH * contact.cell);
         }
     }
 }
@@ -82,7 +81,7 @@ impl ContactFinder {
             points.extend(self.touches.iter().map(|touch| {
                 let (area, response) = (contact.areas[touch.point as usize], &touch.response);
                 ContactPoint {
-                    between: [Party::Body(contact.body), Party::Collider(contact.collider)],
+                    between: [contact.party, Party::Collider(contact.collider)],
                     place: pose.to_world(touch.anchor),
                     normal: response.normal,
                     force: response.force_at_rest(contact.creep * dt),

@@ -488,7 +488,7 @@ impl Probe for RigidProbe {
     }
 }
 
-/// Penalty contact of a body with a collider.
+/// Penalty contact of a body or rigid body with a collider.
 pub struct ColliderProbe {
     /// Index among the contact forces.
     pub contact: usize,
@@ -504,7 +504,7 @@ impl Probe for ColliderProbe {
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let (mut force, mut deepest, mut area) = (Vec3::zero(), 0.0f64, 0.0);
         let Some(contact) = ctx.model.forces_of::<ContactForce>().nth(self.contact) else { return };
-        let own = [Party::Body(contact.body), Party::Collider(contact.collider)];
+        let own = [contact.party, Party::Collider(contact.collider)];
         for point in ctx.contacts.iter().filter(|point| point.between == own) {
             force += point.force;
             deepest = deepest.max(-point.gap);

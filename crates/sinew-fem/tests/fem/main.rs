@@ -17,4 +17,5 @@ mod newton;
 mod removal;
 mod renumbering;
 mod response;
+mod rigid_contact;
 mod strands;

@@ -146,6 +146,8 @@ pub struct ReportData {
     pub timing: TimingRow,
     /// Notes on repairs and other things that deserve attention.
     pub notes: Vec<String>,
+    /// Where results leave the range of their models.
+    pub warnings: Vec<String>,
     /// Files written beside the report.
     pub files: Vec<String>,
     /// Version, instruction set, threads: name and value.

@@ -41,6 +41,7 @@ pub fn page(data: &ReportData) -> String {
         );
         section(&mut html, "Time", &tree);
     }
+    list(&mut html, "Warnings", &data.warnings);
     list(&mut html, "Notes", &data.notes);
     list(&mut html, "Files", &data.files);
     if !data.source.is_empty() {

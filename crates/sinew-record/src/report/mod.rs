@@ -122,6 +122,7 @@ pub(crate) mod tests {
                 ],
             },
             notes: vec!["2 cells of block had mirrored nodes and were reordered".into()],
+            warnings: Vec::new(),
             files: vec!["probes.csv".into(), "animation.png".into()],
             environment: [("Sinew", "0.1.0"), ("instruction set", "AVX2"), ("threads", "2")]
                 .map(|(a, b)| (a.to_string(), b.to_string()))

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use sinew_fem::collider::collider_poses;
 use sinew_fem::contact::{ContactMode, ContactRule, Group, Party};
 use sinew_fem::model::Model;
-use sinew_fem::surface_check::{StartOverlap, find_overlaps};
+use sinew_fem::start_contact::{StartContact, StartSurfaces};
 use sinew_geometry::Aabb;
-use sinew_scene::spec::SolverKind;
-use sinew_scene::spec::contact::{Contact, ContactMode as Mode, ContactPair};
+use sinew_math::Vec3;
+use sinew_scene::spec::contact::{Contact, ContactMode as Mode, ContactPair, ContactStart};
+use sinew_scene::spec::{Scene, SolverKind};
 use sinew_scene::{Dimension, format_quantity};
 
 use super::Compiler;
@@ -28,40 +29,89 @@ impl Compiler<'_> {
         parties.extend((0..scene.collider.len()).map(Party::Collider));
         for (k, &a) in parties.iter().enumerate() {
             for &b in &parties[k..] {
-                if let Some(rule) = self.contact_rule(contact, a, b) {
-                    self.builder.contact(a, b, rule);
+                match (self.contact_rule(contact, a, b), b) {
+                    (Some(rule), _) => drop(self.builder.contact(a, b, rule)),
+                    (None, Party::Collider(collider)) => drop(self.builder.pass(a, collider)),
+                    (None, _) => {}
                 }
             }
         }
     }
 
-    /// Reports bodies that start inside each other: barriers cannot start like that, springs push them apart.
-    pub(super) fn check_start(&mut self, model: &Model) {
-        if model.contact.is_empty() {
-            return;
+    /// Reports what touches or overlaps at the start: barriers cannot start like that, springs push it apart. With
+    /// `start = "lift"`, returns the scene in which it is lifted.
+    pub(super) fn check_start(&mut self, model: &Model) -> Option<Scene> {
+        if model.surfaces.is_empty() {
+            return None;
         }
         let mut state = model.initial_state();
         collider_poses(&model.colliders, &model.initial_control(), &mut state.history.collider_poses);
-        for overlap in find_overlaps(model, &state) {
-            let StartOverlap { names: [a, b], mode, crossings, depth, place } = overlap;
-            let who = if a == b {
-                format!("{a} starts inside itself")
-            } else {
-                format!("{a} and {b} start inside each other")
+        let mut surfaces = StartSurfaces::new(model, &state, Vec3::from(self.scene.up.direction()));
+        if self.scene.contact.as_ref().is_some_and(|contact| contact.start == ContactStart::Lift) {
+            let lifts = surfaces.lifts();
+            if !lifts.is_empty() {
+                return Some(self.lifted(&lifts));
+            }
+        }
+        for contact in surfaces.contacts() {
+            self.report_start(contact);
+        }
+        None
+    }
+
+    /// The scene with bodies and rigids at greater heights.
+    fn lifted(&mut self, lifts: &[(Party, f64)]) -> Scene {
+        let mut scene = self.scene.clone();
+        let up = Vec3::from(scene.up.direction());
+        // It is compiled again, and says again what it has said.
+        self.notes.clear();
+        for &(party, height) in lifts {
+            let position = match party {
+                Party::Body(index) => &mut scene.body[index].position,
+                Party::Rigid(index) => &mut scene.rigid[index].position,
+                Party::Collider(_) => continue,
             };
-            let length = |value| format_quantity(value, Dimension::LENGTH);
-            let [x, y, z] = place.map(length);
-            let how = format!("{crossings} pairs of triangles intersect, {} deep at ({x}, {y}, {z})", length(depth));
-            match mode {
-                ContactMode::Penalty => {
-                    self.notes.push(format!("{who}: {how}; contact pushes them apart from the first step on"));
-                }
-                ContactMode::Barrier => {
-                    let problem =
-                        self.scene.problem("contact.mode", format!("{who}, and a barrier cannot resolve that"));
-                    let hint = "move them apart, give this pair `mode = \"penalty\"`, or `mode = \"none\"`";
-                    self.problems.push(problem.label(how).hint(hint));
-                }
+            *position = (Vec3::from(*position) + up * height).to_array();
+            let height = format_quantity(rounded_up(height), Dimension::LENGTH);
+            self.notes.push(format!("{} starts {height} higher, free of others", self.party_name(party)));
+        }
+        if let Some(contact) = &mut scene.contact {
+            contact.start = ContactStart::Keep;
+        }
+        scene
+    }
+
+    fn report_start(&mut self, contact: StartContact) {
+        let StartContact { names: [a, b], mode, crossings, depth, place, lift, .. } = contact;
+        let who = match (a == b, crossings > 0 || depth > 0.0) {
+            (true, _) => format!("{a} starts inside itself"),
+            (_, true) => format!("{a} and {b} start inside each other"),
+            (_, false) => format!("{a} and {b} touch at the start"),
+        };
+        let length = |value| format_quantity(value, Dimension::LENGTH);
+        let [x, y, z] = place.map(length);
+        let how = match (crossings, depth > 0.0) {
+            (0, false) => format!("at ({x}, {y}, {z})"),
+            (0, true) => format!("{} deep at ({x}, {y}, {z})", length(depth)),
+            _ => format!("{crossings} pairs of triangles intersect, {} deep at ({x}, {y}, {z})", length(depth)),
+        };
+        let lift = lift.map(|(which, height)| {
+            format!("`{}` comes free {} higher", if which == 0 { &a } else { &b }, length(rounded_up(height)))
+        });
+        match mode {
+            ContactMode::Penalty => {
+                let lift = lift.map(|lift| format!("; {lift}")).unwrap_or_default();
+                self.notes.push(format!("{who}: {how}; contact pushes them apart from the first step on{lift}"));
+            }
+            ContactMode::Barrier => {
+                let problem = self.scene.problem("contact.mode", format!("{who}, and a barrier cannot resolve that"));
+                let hint = match lift {
+                    Some(lift) => format!(
+                        "{lift}: move it, write `start = \"lift\"` in `[contact]`, or give this pair `mode = \"penalty\"`"
+                    ),
+                    None => "move them apart, give this pair `mode = \"penalty\"`, or `mode = \"none\"`".into(),
+                };
+                self.problems.push(problem.label(how).hint(hint));
             }
         }
     }
@@ -99,9 +149,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The rule of the table for two parties; `None` if they pass through each other, or if the collider has all
-    /// settings.
-    fn contact_rule(&mut self, contact: &Contact, a: Party, b: Party) -> Option<ContactRule> {
+    /// The rule of the table for two parties; `None` if they pass through each other.
+    fn contact_rule(&self, contact: &Contact, a: Party, b: Party) -> Option<ContactRule> {
         let names = [self.party_name(a), self.party_name(b)];
         let is_meant = |pair: &&ContactPair| {
             let [c, d] = [pair.between[0].as_str(), pair.between[1].as_str()];
@@ -113,33 +162,23 @@ impl Compiler<'_> {
             None if !self.touch_by_default(contact, a, b) => return None,
             None => contact.mode,
         };
-        let has_body = matches!(a, Party::Body(_)) || matches!(b, Party::Body(_));
         let mode = match mode {
             Mode::None => return None,
-            Mode::Penalty if !matches!((a, b), (Party::Body(_), Party::Body(_))) => {
-                if pair.is_some_and(|pair| pair.mode.is_some()) || !has_body {
-                    return None;
-                }
-                let is_rigid = |party| matches!(party, Party::Rigid(_));
-                if is_rigid(a) || is_rigid(b) {
-                    let [a, b] = names.map(str::to_string);
-                    self.notes
-                        .push(format!("{a} and {b} pass through each other: contact between rigids needs barriers"));
-                }
-                return None;
-            }
             Mode::Penalty => ContactMode::Penalty,
             Mode::Barrier => ContactMode::Barrier,
         };
-        let (friction, restitution) = match b {
-            Party::Collider(index) => (self.scene.collider[index].friction, self.scene.collider[index].restitution),
-            _ => (contact.friction, contact.restitution),
+        let (friction, restitution, stiffness) = match b {
+            Party::Collider(index) => {
+                let collider = &self.scene.collider[index];
+                (collider.friction, collider.restitution, collider.stiffness)
+            }
+            _ => (contact.friction, contact.restitution, contact.stiffness),
         };
         Some(ContactRule {
             mode,
             friction: pair.and_then(|pair| pair.friction).unwrap_or(friction),
             restitution: self.restitution(pair.and_then(|pair| pair.restitution).unwrap_or(restitution)),
-            stiffness: pair.and_then(|pair| pair.stiffness).or(contact.stiffness),
+            stiffness: pair.and_then(|pair| pair.stiffness).or(stiffness),
             tangential: pair.and_then(|pair| pair.tangential).unwrap_or(contact.tangential),
             gap: pair.and_then(|pair| pair.gap).or(contact.gap),
         })

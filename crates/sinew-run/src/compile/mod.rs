@@ -32,9 +32,11 @@ use sinew_math::Vec3;
 use sinew_scene::SceneCharacter;
 use sinew_scene::spec::material::material_spec;
 use sinew_scene::spec::{self, Scene};
-use sinew_scene::{Diagnostic, SceneError, nearest};
+use sinew_scene::{Diagnostic, SceneError, format_number, nearest};
 
 use self::drive::{ChannelMotion, TrackDriver};
+pub(crate) use self::solver::substeps;
+use crate::overview::RegionSize;
 use crate::value_names;
 
 /// Builds the simulation that a scene describes.
@@ -46,11 +48,20 @@ pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
 pub(crate) struct Compiled {
     pub simulation: Simulation,
     pub characters: Vec<SceneCharacter>,
+    /// Named regions of each body, where they are counted.
+    pub regions: Vec<Vec<RegionSize>>,
 }
 
 /// Like [`compile`], but also returns the characters.
 pub(crate) fn compile_all(scene: &Scene) -> Result<Compiled, SceneError> {
     Compiler::new(scene).run(|_| Vec::new())
+}
+
+/// Like [`compile_all`], and counts the regions of bodies.
+pub(crate) fn compile_counted(scene: &Scene) -> Result<Compiled, SceneError> {
+    let mut compiler = Compiler::new(scene);
+    compiler.counts_regions = true;
+    compiler.run(|_| Vec::new())
 }
 
 /// Like [`compile`], with forces that no scene can describe; `forces` creates them from the model.
@@ -83,6 +94,7 @@ struct Compiler<'a> {
     /// Bones over which flesh slides: colliders after those of the scene.
     bones: Vec<ColliderParams>,
     characters: Vec<SceneCharacter>,
+    counts_regions: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -95,6 +107,7 @@ impl<'a> Compiler<'a> {
             driver: TrackDriver::default(),
             bones: Vec::new(),
             characters: Vec::new(),
+            counts_regions: false,
         }
     }
 }
@@ -116,12 +129,17 @@ impl Compiler<'_> {
         let parts = self.kept_parts(&removals);
         let builder = std::mem::take(&mut self.builder);
         let mut model = builder.build().map_err(|error| self.model_error(&error))?;
+        go_on()?;
+        if let Some(lifted) = self.check_start(&model) {
+            drop(model);
+            let mut again = Compiler::new(&lifted);
+            (again.notes, again.counts_regions) = (self.notes, self.counts_regions);
+            return again.run(forces);
+        }
         let custom = forces(&model);
         model.forces.extend(custom);
         let probes = self.probes(&model, &bodies);
         self.check_gaps(&model);
-        go_on()?;
-        self.check_start(&model);
         self.driver.resolve(&model, &scene.control, |channel, known| {
             let path = format!("control.\"{channel}\"");
             let problem = scene.problem(&path, format!("there is no control channel \"{channel}\""));
@@ -130,6 +148,7 @@ impl Compiler<'_> {
                 None => problem.hint(format!("channels of this scene: {}", list_some(known))),
             });
         });
+        self.check_activations();
         let probes = probes.map(|mut probes| {
             if scene.contact.as_ref().is_some_and(|contact| contact.check) {
                 probes.push(Box::new(CheckProbe));
@@ -159,7 +178,19 @@ impl Compiler<'_> {
         if !unknown.is_empty() {
             return Err(scene.error(unknown));
         }
-        Ok(Compiled { simulation, characters: self.characters })
+        let regions =
+            if self.counts_regions { bodies.iter().map(|body| body.regions.sizes()).collect() } else { vec![] };
+        Ok(Compiled { simulation, characters: self.characters, regions })
+    }
+
+    /// Reports commands for activations that muscles cannot follow.
+    fn check_activations(&mut self) {
+        for (channel, track) in self.scene.control.iter().filter(|(channel, _)| channel.contains(".activation.")) {
+            let outside = track.points().iter().map(|point| point.1).find(|value| !(0.0..=1.0).contains(value));
+            self.notes.extend(outside.map(|value| {
+                format!("`{channel}` of `[control]` is {}; it acts as if cut to 0 to 1", format_number(value))
+            }));
+        }
     }
 
     /// The target of a binding or attachment; names were checked when the scene was read.

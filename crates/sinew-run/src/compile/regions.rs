@@ -9,6 +9,8 @@ use sinew_math::Vec3;
 use sinew_scene::nearest;
 use sinew_scene::spec::region::{BUILTIN_REGIONS, FieldRegion, Region};
 
+use crate::overview::RegionSize;
+
 /// Maximum depth of references between regions: more is a cycle.
 const MAX_DEPTH: usize = 32;
 
@@ -43,6 +45,16 @@ impl Regions {
             ));
         }
         Ok(nodes)
+    }
+
+    /// The named regions of the body with their sizes; regions of points and faces have no cells.
+    pub fn sizes(&self) -> Vec<RegionSize> {
+        let size = |name: &String| RegionSize {
+            name: name.clone(),
+            cells: self.cells(name).map_or(0, |cells| cells.len()),
+            nodes: self.nodes(name).map_or(0, |nodes| nodes.len()),
+        };
+        self.named.keys().map(size).collect()
     }
 
     /// Boundary triangles whose nodes all belong to a region.

@@ -64,7 +64,7 @@ impl Compiler<'_> {
 }
 
 /// How frames are divided into steps.
-pub(super) fn substeps(scene: &Scene) -> Substeps {
+pub(crate) fn substeps(scene: &Scene) -> Substeps {
     match scene.solver.substeps {
         Some(spec::solver::Substeps::Fixed(count)) => Substeps::Fixed(count),
         Some(spec::solver::Substeps::Adaptive) => {

@@ -22,6 +22,17 @@ words! {
     }
 }
 
+words! {
+    /// What becomes of bodies and rigids that touch or overlap at the start.
+    pub enum ContactStart {
+        /// They stay where they are. Penalties push them apart, with a note; barriers refuse them.
+        "keep" => Keep,
+        /// They are lifted along `up`, the lowest first, until they are free; those that are pinned, bound or driven
+        /// stay.
+        "lift" => Lift,
+    }
+}
+
 table! {
     /// Other contact settings for one pair.
     pub struct ContactPair as "contact pair" {
@@ -43,12 +54,13 @@ table! {
 }
 
 table! {
-    /// Contact of bodies with each other and with themselves; without this table they pass through each other. Bodies
-    /// that are bound to one another do not collide. With `mode = "barrier"`, rigids and colliders use barriers as
-    /// well.
+    /// Contact of bodies and rigids with each other, and of bodies with themselves; without this table they pass
+    /// through each other, and touch colliders only. Bodies that are bound to one another do not collide.
     pub struct Contact as "contact" {
         /// How contact keeps bodies apart.
         mode: ContactMode = word(), default("penalty");
+        /// What becomes of those that touch or overlap at the start.
+        start: ContactStart = word(), default("keep"), example("lift");
         /// Whether bodies also collide with themselves.
         with_itself as "self": bool = flag(), default(true);
         /// Coulomb coefficient of friction.
@@ -65,7 +77,7 @@ table! {
         /// Penalty: tangential stiffness divided by normal stiffness, at most 1. Keeps skin from sliding on skin.
         tangential: f64 = number().at_least(0.0).at_most(1.0), default(0), example(0.3);
         /// Barrier: distance at which surfaces begin to repel each other \[m\]. Default: a tenth of the mean edge of
-        /// the finer surface.
+        /// the finer surface, at most a hundredth of the thickness of a rigid.
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
         /// Whether an independent method checks every frame, which takes time: `check.crossings` is the number of pairs
         /// of triangles that intersect, `check.penetration` \[m\] is the depth to which a surface penetrates another or

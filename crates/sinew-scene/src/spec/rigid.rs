@@ -87,7 +87,7 @@ tagged! {
 }
 
 table! {
-    /// A rigid body that moves freely under gravity, bindings and springs.
+    /// A rigid body that moves freely under gravity, bindings, springs and contact.
     pub struct Rigid as "rigid" {
         /// The name by which the rest of the scene refers to the rigid.
         name: String = name("letters, digits, `_` and `-`"), required, example("bone");
@@ -124,7 +124,7 @@ words! {
 }
 
 table! {
-    /// A rigid obstacle that rests or follows a prescribed motion. It pushes out nodes that are inside.
+    /// A rigid obstacle that rests or follows a prescribed motion. It pushes out nodes and rigids that are inside.
     pub struct Collider as "collider" {
         /// The name by which the rest of the scene refers to the collider.
         name: String = name("letters, digits, `_` and `-`"), required, example("floor");

@@ -82,8 +82,10 @@ impl ContactStage {
     /// Velocity of the center of a group \[m/s\], and its mass \[kg\], which is infinite where the scene moves it.
     fn travel(&self, contact: &ContactModel, start: &StepStart<'_>, group: usize) -> (Vec3, f64) {
         let StepStart { masses, state, dt, .. } = *start;
+        let points = &contact.groups[group].points;
         match contact.groups[group].party {
-            Party::Body(_) => travel(masses, contact.groups[group].points.clone(), &state.velocities),
+            Party::Body(_) | Party::Rigid(_) if !points.is_empty() => travel(masses, points.clone(), &state.velocities),
+            Party::Body(_) => (Vec3::zero(), f64::INFINITY),
             Party::Rigid(_) => {
                 let vertices = contact.groups[group].vertices.clone();
                 let points = vertices.flat_map(|v| contact.carriers(v)).map(|&(point, _)| point as usize);

@@ -8,7 +8,6 @@ mod muscles;
 mod places;
 mod surfaces;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sinew_math::{Quaternion, Vec3};
@@ -151,20 +150,9 @@ impl Assembler {
 
     /// What touches what, and how.
     fn contact(&mut self, bodies: &[Body], colliders: &[Collider], rigid: &[RigidSurface]) -> Contact {
-        let rules = std::mem::take(&mut self.parts.contacts);
         let creep = self.parts.creep.unwrap_or(USUAL_CREEP);
-        // The last rule of a pair counts.
-        let modes: BTreeMap<(usize, usize), ContactMode> = rules
-            .iter()
-            .filter_map(|&(a, b, rule)| match (a, b) {
-                (Party::Body(body), Party::Collider(collider)) | (Party::Collider(collider), Party::Body(body)) => {
-                    Some(((body, collider), rule.mode))
-                }
-                _ => None,
-            })
-            .collect();
-        let has_barrier = |body: usize, collider: usize| modes.get(&(body, collider)) == Some(&ContactMode::Barrier);
-        let mut contacts = contact_forces(bodies, colliders, &self.parts.colliders, creep, has_barrier);
+        let mut contacts = contact_forces(bodies, &self.rigid, rigid, colliders, &self.parts, creep);
+        let rules = std::mem::take(&mut self.parts.contacts);
         let bones = bones(bodies, colliders, &self.parts.colliders, creep);
         let flesh: Vec<FleshSurface<'_>> = bodies.iter().map(flesh_surface).collect();
         let point_count = self.kinematics.point_count();
@@ -175,7 +163,7 @@ impl Assembler {
             contacts
                 .iter()
                 .filter(outside)
-                .map(|contact| (Party::Body(contact.body), Party::Collider(contact.collider), ContactRule::default())),
+                .map(|contact| (contact.party, Party::Collider(contact.collider), ContactRule::default())),
         );
         let surfaces = ContactModel::new(&parts, &all, creep);
         // Penalty contact with colliders is a separate force.

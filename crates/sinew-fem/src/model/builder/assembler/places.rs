@@ -43,6 +43,7 @@ impl Assembler {
                 shape: params.shape.clone(),
                 block,
                 points: first..first + 6,
+                surface: 0..0,
                 mass: params.mass,
             });
         }

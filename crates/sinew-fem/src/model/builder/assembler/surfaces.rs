@@ -1,9 +1,10 @@
 //! Surfaces: what one sees of bodies, and what contact takes of them and of rigid bodies.
 
-use std::collections::BTreeSet;
+use sinew_geometry::TriMesh;
+use sinew_math::Vec3;
 
 use super::Assembler;
-use crate::contact::{FleshSurface, Party, RigidSurface};
+use crate::contact::{ContactMode, FleshSurface, Party, RigidSurface, facing_areas};
 use crate::faces::contact_triangles;
 use crate::force::Assembly;
 use crate::model::{Body, BodyParams, RigidParams, Surface};
@@ -11,19 +12,55 @@ use crate::model::{Body, BodyParams, RigidParams, Surface};
 impl Assembler {
     /// Surfaces of rigid bodies that take part in contact, on points fixed to them.
     pub(super) fn rigid_surfaces(&mut self) -> Vec<RigidSurface> {
-        let mut surfaces = Vec::new();
-        let touching: BTreeSet<Party> = self.parts.contacts.iter().flat_map(|&(a, b, _)| [a, b]).collect();
-        for index in 0..self.parts.rigid.len() {
-            let RigidParams { name, shape, pose, .. } = &self.parts.rigid[index];
-            let mut surface = RigidSurface { name: name.clone(), points: vec![], rest: vec![], triangles: vec![] };
-            if let Some(mesh) = shape.surface().filter(|_| touching.contains(&Party::Rigid(index))) {
-                surface.rest = mesh.positions().iter().map(|&p| pose.to_world(p)).collect();
-                surface.triangles = mesh.triangles().to_vec();
-                surface.points = mesh.positions().iter().map(|&p| self.add_rigid_point(index, p)).collect();
-            }
-            surfaces.push(surface);
+        (0..self.parts.rigid.len()).map(|index| self.rigid_surface(index)).collect()
+    }
+
+    fn rigid_surface(&mut self, index: usize) -> RigidSurface {
+        let RigidParams { name, shape, pose, velocity, angular_velocity, driven_about, .. } =
+            self.parts.rigid[index].clone();
+        let first = self.kinematics.point_count();
+        let mut surface = RigidSurface {
+            name,
+            masses: if driven_about.is_some() { 0..0 } else { self.rigid[index].points.clone() },
+            points: first..first,
+            center: 0,
+            rest: Vec::new(),
+            rest_center: pose.translation,
+            areas: Vec::new(),
+            triangles: Vec::new(),
+            thickness: shape.thickness(),
+        };
+        let Some(mesh) = self.touching_surface(index) else { return surface };
+        let mut add = |local: Vec3| {
+            let point = self.add_rigid_point(index, local);
+            self.velocities[point as usize] = velocity + angular_velocity.cross(pose.rotation.rotate(local));
+            point
+        };
+        for &local in mesh.positions() {
+            add(local);
         }
-        surfaces
+        surface.center = add(Vec3::zero());
+        surface.points = first..surface.center as usize;
+        surface.rest = mesh.positions().iter().map(|&p| pose.to_world(p)).collect();
+        surface.triangles = mesh.triangles().to_vec();
+        surface.areas = facing_areas(&surface.rest, &surface.triangles);
+        self.rigid[index].surface = surface.points.clone();
+        surface
+    }
+
+    /// The surface of a rigid body, where it touches anything: with vertices everywhere for penalties, which act on
+    /// points.
+    fn touching_surface(&self, index: usize) -> Option<TriMesh> {
+        let own = Party::Rigid(index);
+        let modes =
+            self.parts.contacts.iter().filter(|(a, b, _)| [*a, *b].contains(&own)).map(|(_, _, rule)| rule.mode);
+        let has_penalty = modes.clone().any(|mode| mode == ContactMode::Penalty)
+            || (0..self.parts.colliders.len()).any(|collider| self.parts.has_collider_penalty(own, collider));
+        let shape = &self.parts.rigid[index].shape;
+        match has_penalty {
+            true => shape.sampled_surface(),
+            false => shape.surface().filter(|_| modes.count() > 0),
+        }
     }
 }
 
