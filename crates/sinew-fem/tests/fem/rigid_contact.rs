@@ -182,8 +182,20 @@ fn colliders_push_rigid_bodies_unless_told_otherwise() {
     let (own, floor) = (Party::Rigid(0), Party::Collider(0));
     let with = |mode, friction| ContactRule { mode, friction, ..ContactRule::default() };
     assert_eq!(names(&|_| ()), [("brick.contact.floor".to_string(), 0.3)]);
-    assert!(names(&|builder| drop(builder.pass(own, 0))).is_empty());
-    assert!(names(&|builder| drop(builder.contact(own, floor, with(ContactMode::Barrier, 0.1)))).is_empty());
-    let own_friction = names(&|builder| drop(builder.contact(own, floor, with(ContactMode::Penalty, 0.1))));
+    assert!(
+        names(&|builder| {
+            builder.pass(own, 0);
+        })
+        .is_empty()
+    );
+    assert!(
+        names(&|builder| {
+            builder.contact(own, floor, with(ContactMode::Barrier, 0.1));
+        })
+        .is_empty()
+    );
+    let own_friction = names(&|builder| {
+        builder.contact(own, floor, with(ContactMode::Penalty, 0.1));
+    });
     assert_eq!(own_friction, [("brick.contact.floor".to_string(), 0.1)]);
 }
