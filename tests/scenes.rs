@@ -51,7 +51,11 @@ fn every_scene_compiles_and_expects_something() {
         assert!(scene.title.is_some(), "{}: has no title", short(&path));
         let simulation = compile(&scene).unwrap_or_else(|error| panic!("{error}"));
         for name in simulation.probe_names() {
-            assert!(ValueKind::of(name).is_some(), "{}: {name} is not in crates/sinew-scene/src/value_table.rs", short(&path));
+            assert!(
+                ValueKind::of(name).is_some(),
+                "{}: {name} is not in crates/sinew-scene/src/value_table.rs",
+                short(&path)
+            );
         }
     }
 }

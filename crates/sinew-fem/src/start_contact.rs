@@ -56,7 +56,9 @@ impl<'a> StartSurfaces<'a> {
         let contact = &self.model.surfaces;
         let mut found = Vec::new();
         let overlaps = overlaps_at(self.model, &self.places);
-        for (&[g, h], overlap) in overlaps.iter().filter(|([g, h], o)| o.crossings > 0 || o.depth > self.rounding(*g, *h)) {
+        for (&[g, h], overlap) in
+            overlaps.iter().filter(|([g, h], o)| o.crossings > 0 || o.depth > self.rounding(*g, *h))
+        {
             found.push(StartContact {
                 parties: [g, h].map(|group| contact.groups[group].party),
                 names: [g, h].map(|group| contact.groups[group].name.clone()),

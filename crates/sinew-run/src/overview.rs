@@ -113,7 +113,8 @@ fn thinnest(body: &Body) -> Option<f64> {
 
 /// Typical edge of the cells of a body \[m\]: that of a cube, which is one hexahedron or six tetrahedra.
 fn edge(body: &Body) -> f64 {
-    let cube = |((kind, _), volume): ((CellKind, &[u32]), f64)| if kind == CellKind::Hex8 { volume } else { 6.0 * volume };
+    let cube =
+        |((kind, _), volume): ((CellKind, &[u32]), f64)| if kind == CellKind::Hex8 { volume } else { 6.0 * volume };
     let cubes: f64 = body.mesh.cells().zip(body.mesh.cell_volumes()).map(cube).sum();
     (cubes / body.mesh.cell_count().max(1) as f64).cbrt()
 }

@@ -196,7 +196,10 @@ impl RangeWatch {
                 }
                 Range::Inverted => format!("up to {value} cells are inverted {when}"),
                 Range::Unconverged => {
-                    format!("{frames} frames have steps that ended before they converged, the first at {} s", number(time))
+                    format!(
+                        "{frames} frames have steps that ended before they converged, the first at {} s",
+                        number(time)
+                    )
                 }
             }
         };

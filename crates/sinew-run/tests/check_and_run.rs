@@ -40,7 +40,7 @@ fn generate(seed: u64) -> String {
         dice.roll(2);
     }
     let solver = dice.pick(&["implicit_euler", "implicit_euler", "bdf2", "newmark"]);
-    let mut text = format!("duration = \"0.04 s\"\nframe_rate = 50\n[solver]\ntype = \"{solver}\"\n");
+    let mut text = format!("duration = \"0.02 s\"\nframe_rate = 50\n[solver]\ntype = \"{solver}\"\n");
     let mut names: Vec<String> = Vec::new();
     for k in 0..dice.roll(3) {
         let name = format!("flesh{k}");
@@ -59,7 +59,9 @@ fn generate(seed: u64) -> String {
         match dice.roll(5) {
             0 => text.push_str("pin = [{ region = \"z-min\" }]\n"),
             1 if dice.one_in(4) => text.push_str("pin = [{ region = \"z-mim\" }]\n"),
-            2 => text.push_str("muscle = [{ name = \"m\", fibers = { along = [1, 0, 0] }, stress = \"5 kPa\", activation = 0.3 }]\n"),
+            2 => text.push_str(
+                "muscle = [{ name = \"m\", fibers = { along = [1, 0, 0] }, stress = \"5 kPa\", activation = 0.3 }]\n",
+            ),
             _ => {}
         }
         names.push(name);
@@ -83,7 +85,12 @@ fn generate(seed: u64) -> String {
     }
     for k in 0..dice.roll(3) {
         let name = format!("wall{k}");
-        let shape = dice.pick(&["type = \"plane\"", "type = \"plane\"", "type = \"sphere\", radius = \"3 cm\"", "type = \"box\", size = [\"20 cm\", \"20 cm\", \"2 cm\"]"]);
+        let shape = dice.pick(&[
+            "type = \"plane\"",
+            "type = \"plane\"",
+            "type = \"sphere\", radius = \"3 cm\"",
+            "type = \"box\", size = [\"20 cm\", \"20 cm\", \"2 cm\"]",
+        ]);
         let _ = write!(
             text,
             "[[collider]]\nname = \"{name}\"\nshape = {{ {shape} }}\nposition = [0, 0, \"{} cm\"]\nfriction = 0.{}\n",
@@ -98,7 +105,8 @@ fn generate(seed: u64) -> String {
         if names.len() > 1 && dice.one_in(2) {
             let (a, b) = (dice.roll(names.len()), dice.roll(names.len()));
             let mode = dice.pick(&["none", "penalty", "barrier"]);
-            let _ = write!(text, "[[contact.pair]]\nbetween = [\"{}\", \"{}\"]\nmode = \"{mode}\"\n", names[a], names[b]);
+            let _ =
+                write!(text, "[[contact.pair]]\nbetween = [\"{}\", \"{}\"]\nmode = \"{mode}\"\n", names[a], names[b]);
         }
     }
     let movable: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.starts_with("wall")).collect();
@@ -109,7 +117,9 @@ fn generate(seed: u64) -> String {
     }
     if dice.one_in(2) {
         let value = match names.first() {
-            Some(name) if dice.one_in(2) => format!("{name}.{}", dice.pick(&["volume", "position.z", "momentum.x", "contact.wall0.force.z"])),
+            Some(name) if dice.one_in(2) => {
+                format!("{name}.{}", dice.pick(&["volume", "position.z", "momentum.x", "contact.wall0.force.z"]))
+            }
             _ => dice.pick(&["energy.total", "inverted_cells", "energy.totl", "tip.position.z"]).to_string(),
         };
         let _ = write!(text, "[expect]\n\"{value}\" = {{ min = -1e9 }}\n");

@@ -167,13 +167,22 @@ fn large_strain_of_a_linear_law_is_told() {
     };
     assert!(ran(&text("-0.05")).warnings.is_empty());
     let told = ran(&text("-9.81")).warnings;
-    assert!(told.iter().any(|warning| warning.contains("beam is strained by") && warning.contains("`linear`")), "{told:?}");
+    assert!(
+        told.iter().any(|warning| warning.contains("beam is strained by") && warning.contains("`linear`")),
+        "{told:?}"
+    );
 }
 
 /// Every value of a scene with all kinds of parts has a unit and a meaning.
 #[test]
 fn every_value_has_a_meaning() {
-    for text in [SLAB.to_string(), BRICK.to_string(), STRIP.replace("PULL", "1"), format!("{BRICK}\n{}", &SLAB[SLAB.find("[[body]]").unwrap()..SLAB.find("[[collider]]").unwrap()]) + "[contact]\ncheck = true\n"] {
+    for text in [
+        SLAB.to_string(),
+        BRICK.to_string(),
+        STRIP.replace("PULL", "1"),
+        format!("{BRICK}\n{}", &SLAB[SLAB.find("[[body]]").unwrap()..SLAB.find("[[collider]]").unwrap()])
+            + "[contact]\ncheck = true\n",
+    ] {
         let simulation = compile(&scene(&text)).unwrap_or_else(|error| panic!("{error}"));
         for name in simulation.probe_names() {
             assert!(ValueKind::of(name).is_some(), "{name} has no meaning");

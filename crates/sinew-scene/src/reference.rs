@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::{
     decode::shape::{Body, Definition, FieldShape, Shape},
     schema::definitions,
-    value_table,
     value::{Dimension, format_quantity},
+    value_table,
 };
 
 const INTRODUCTION: &str = "\

@@ -373,9 +373,7 @@ impl ContactStage {
         let StepStart { masses, state, dt, .. } = *start;
         let points = &contact.groups[group].points;
         match contact.groups[group].party {
-            Party::Body(_) | Party::Rigid(_) if !points.is_empty() => {
-                travel(masses, points.clone(), &state.velocities)
-            }
+            Party::Body(_) | Party::Rigid(_) if !points.is_empty() => travel(masses, points.clone(), &state.velocities),
             Party::Body(_) => (Vec3::zero(), f64::INFINITY),
             Party::Rigid(_) => {
                 let vertices = contact.groups[group].vertices.clone();

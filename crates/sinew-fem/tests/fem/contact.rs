@@ -180,7 +180,7 @@ fn skin_keeps_off_a_bone_as_far_as_it_is_told() {
         let names: Vec<&str> = model.forces_of::<ContactForce>().map(|contact| contact.name.as_str()).collect();
         assert_eq!(names, ["flesh.contact.plate", "other.contact.plate"]);
         let bones: Vec<&Bone> = model.forces_of().collect();
-        assert_eq!((bones.len(), &*bones[0].name, bones[0].contact.body), (1, "ulna", flesh));
+        assert_eq!((bones.len(), &*bones[0].name, bones[0].body), (1, "ulna", flesh));
         let mut run = Run::new(model, SolverParams { tolerance: 1e-9, ..SolverParams::default() });
         run.step(1.0).unwrap();
         let flesh = &run.model.bodies[0];

@@ -178,7 +178,8 @@ impl Compiler<'_> {
         if !unknown.is_empty() {
             return Err(scene.error(unknown));
         }
-        let regions = if self.counts_regions { bodies.iter().map(|body| body.regions.sizes()).collect() } else { vec![] };
+        let regions =
+            if self.counts_regions { bodies.iter().map(|body| body.regions.sizes()).collect() } else { vec![] };
         Ok(Compiled { simulation, characters: self.characters, regions })
     }
 

@@ -52,7 +52,8 @@ impl Assembler {
     /// points.
     fn touching_surface(&self, index: usize) -> Option<TriMesh> {
         let own = Party::Rigid(index);
-        let modes = self.parts.contacts.iter().filter(|(a, b, _)| [*a, *b].contains(&own)).map(|(_, _, rule)| rule.mode);
+        let modes =
+            self.parts.contacts.iter().filter(|(a, b, _)| [*a, *b].contains(&own)).map(|(_, _, rule)| rule.mode);
         let has_penalty = modes.clone().any(|mode| mode == ContactMode::Penalty)
             || (0..self.parts.colliders.len()).any(|collider| self.parts.has_collider_penalty(own, collider));
         let shape = &self.parts.rigid[index].shape;
