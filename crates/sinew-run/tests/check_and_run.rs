@@ -40,7 +40,7 @@ fn generate(seed: u64) -> String {
         dice.roll(2);
     }
     let solver = dice.pick(&["implicit_euler", "implicit_euler", "bdf2", "newmark"]);
-    let mut text = format!("duration = \"0.04 s\"\nframe_rate = 50\n[solver]\ntype = \"{solver}\"\n");
+    let mut text = format!("duration = \"0.02 s\"\nframe_rate = 50\n[solver]\ntype = \"{solver}\"\n");
     let mut names: Vec<String> = Vec::new();
     for k in 0..dice.roll(3) {
         let name = format!("flesh{k}");

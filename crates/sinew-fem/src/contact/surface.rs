@@ -181,20 +181,22 @@ pub(crate) struct RigidSurface {
     pub thickness: f64,
 }
 
-/// Area of each vertex of a surface \[m²\]: the most that one plane sees of the thirds of its triangles. A corner of a
-/// block counts with one of its sides, so that a block on a floor stands on exactly the area of its base.
+/// Area of each vertex of a surface \[m²\]: the most that one plane sees of its shares of triangles, which go by the
+/// angle θ at the vertex. A corner of a block counts with one of its sides, so that a block on a floor stands on exactly
+/// the area of its base, however its sides are cut.
 /// ```math
-/// A = \max_s \sum_t \tfrac13 A_t \langle n_t \cdot n_s \rangle
+/// A = \max_s \sum_t \tfrac{\theta_t}{\pi} A_t \langle n_t \cdot n_s \rangle
 /// ```
 pub(crate) fn facing_areas(rest: &[Vec3], triangles: &[[u32; 3]]) -> Vec<f64> {
-    let thirds = triangles.iter().map(|triangle| {
-        let [a, b, c] = triangle.map(|v| rest[v as usize]);
-        (b - a).cross(c - a) / 6.0
-    });
-    let thirds: Vec<Vec3> = thirds.collect();
-    let mut around = vec![Vec::new(); rest.len()];
-    for (triangle, third) in triangles.iter().zip(&thirds) {
-        triangle.iter().for_each(|&v| around[v as usize].push(*third));
+    let mut around: Vec<Vec<Vec3>> = vec![Vec::new(); rest.len()];
+    for triangle in triangles {
+        let corners = triangle.map(|v| rest[v as usize]);
+        for k in 0..3 {
+            let [u, v] = [corners[(k + 1) % 3] - corners[k], corners[(k + 2) % 3] - corners[k]];
+            let across = u.cross(v);
+            let share = across.norm().atan2(u.dot(v)) / std::f64::consts::PI;
+            around[triangle[k] as usize].push(across * (0.5 * share));
+        }
     }
     let seen = |sides: &Vec<Vec3>| {
         let from = |side: &Vec3| sides.iter().map(|other| other.dot(side.normalized()).max(0.0)).sum();

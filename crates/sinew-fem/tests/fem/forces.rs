@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use sinew_fem::contact::Party;
 use sinew_fem::force::{
     AttachTarget, Attachment, AttachmentParams, ContactForce, Linearized, LoadParams, NodalForceParams, Pressure,
     PressureParams,
@@ -76,6 +77,10 @@ pub fn model() -> Model {
     collide("sphere", Sphere::new(0.65).unwrap().into(), turned(middle));
     collide("capsule", Capsule::new(0.4, 0.5).unwrap().into(), turned(middle));
     collide("box", Cuboid::new(Vec3::new(0.7, 0.5, 0.6)).unwrap().into(), turned(middle));
+    // The hundreds of points of its surface would make dense tangents slow; `rigid_contact` has its own test.
+    for collider in 0..4 {
+        builder.pass(Party::Rigid(ball), collider);
+    }
     builder.build().unwrap()
 }
 
