@@ -147,7 +147,8 @@ fn sizes(model: &Model) -> [f64; 2] {
     [cells as f64, nodes as f64]
 }
 
-/// Time of one Newton iteration per cell and per node \[s\] on one thread, measured with `sinew bench beam`.
+/// Rough time of one Newton iteration per cell and per node \[s\] on one thread: the estimate is for orders of
+/// magnitude, often wrong by a factor of two.
 const CELL_SECONDS: f64 = 1.5e-6;
 const NODE_SECONDS: f64 = 1.2e-5;
 /// Newton iterations of a step, and the factor of contact on them.
