@@ -21,6 +21,10 @@ __all__ = [
     "mesh_check",
     "muscle_curves",
     "gradient",
+    "fit",
+    "sweep",
+    "compare",
+    "resume",
     "status",
     "demo",
     "check",
@@ -39,6 +43,7 @@ __all__ = [
     "bench_pile",
     "bench_skin",
     "bench_python",
+    "bench_first_hour",
     "bench_abuse",
     "doctor",
 ]
@@ -65,6 +70,7 @@ def skin(
     sub_frames: Word | None = None,
     contact: Word | None = None,
     gap: Word | None = None,
+    no_pictures: bool = False,
     scene: Word | None = None,
     resume: bool = False,
     force: bool = False,
@@ -90,11 +96,12 @@ def skin(
     - ``sub_frames``: For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
     - ``contact``: Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
     - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell]
+    - ``no_pictures``: Draws no pictures, also none in the report
     - ``scene``: Writes the scene to this file instead of running it
     - ``resume``: Continues an interrupted run
     - ``force``: Also replaces files in the report folder that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--scene": scene, "--resume": resume, "--force": force})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(
@@ -169,7 +176,7 @@ def new(
     - ``mesh``: Mesh file of the body, volume or surface
     - ``scale``: Factor on the coordinates of the mesh, or their unit, for example mm [default: a plausible unit]
     - ``size``: Largest extent of the body, for example "12 cm"
-    - ``material``: Material: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
+    - ``material``: Tissue: flesh, fat, skin, cartilage, tongue, gel, rubber, or a Young's modulus such as "12 kPa"
     - ``duration``: Duration, for example "2 s"
     - ``interactive``: Asks for missing options, also if stdin is a pipe
     - ``force``: Replaces an existing scene
@@ -296,6 +303,80 @@ def gradient(
     return call_json(["gradient"], [scene], {"--of": of, "--by": by, "--set": set, "--frames": frames})
 
 
+def fit(
+    scene: Word,
+    data: Word,
+    *,
+    by: Many | None = None,
+    output: Word | None = None,
+    set: Many | None = None,
+    no_files: bool = False,
+) -> Any:
+    """Fits material parameters of a quasistatic scene to a measured curve.
+
+    - ``scene``: Scene file (TOML); its values are the start of the search
+    - ``data``: Measured curve
+    - ``by``: Parameters to fit, for example bar.young,bar.poisson [default: the only stiffness]
+    - ``output``: Folder for fit.csv and fit.html [default: out/fit/SCENE]
+    - ``set``: Replaces a value of the scene, for example body.bar.material.young="10 kPa"
+    - ``no_files``: Writes no files
+    """
+    return call_json(["fit"], [scene, data], {"--by": by, "--output": output, "--set": set, "--no-files": no_files})
+
+
+def sweep(
+    scene: Word,
+    *,
+    over: Many,
+    measure: Many | None = None,
+    output: Word | None = None,
+    set: Many | None = None,
+    workers: Word | None = None,
+    files: bool = False,
+) -> Any:
+    """Runs a scene for all combinations of some values and prints one table.
+
+    - ``scene``: Scene file (TOML)
+    - ``over``: Values of a parameter: KEY=A,B,C, or KEY=LOW..HIGH:COUNT with equal steps, or KEY=LOW..HIGH:COUNT:log with equal ratios. Several --over run all combinations
+    - ``measure``: Values of the table at the end of each run [default: all in table.csv, some on the screen]
+    - ``output``: Folder of the sweep [default: out/sweep/SCENE]
+    - ``set``: Replaces a value of the scene in all runs, for example duration="1 s"
+    - ``workers``: Runs at a time, each on one thread [default: all cores]
+    - ``files``: Keeps recordings and the outputs of the scene
+    """
+    return call_json(["sweep"], [scene], {"--over": over, "--measure": measure, "--output": output, "--set": set, "--workers": workers, "--files": files})
+
+
+def compare(
+    first: Word,
+    second: Word,
+    *,
+    output: Word | None = None,
+    no_files: bool = False,
+) -> Any:
+    """Compares two runs: values over each other, differences on the bodies, one page.
+
+    - ``first``: Recording (.sinew), folder of a run, or table of probes (.csv)
+    - ``second``: The same of another run
+    - ``output``: The page [default: out/compare.html] [default: out/compare.html]
+    - ``no_files``: Writes no page
+    """
+    return call_json(["compare"], [first, second], {"--output": output, "--no-files": no_files})
+
+
+def resume(
+    folder: Word,
+    *,
+    no_pictures: bool = False,
+) -> Any:
+    """Continues a run that ended early, with the command that started it.
+
+    - ``folder``: Folder of the run
+    - ``no_pictures``: Draws no pictures, also none in the report
+    """
+    return call_json(["resume"], [folder], {"--no-pictures": no_pictures})
+
+
 def status(
     folders: Many | None = None,
     *,
@@ -312,12 +393,14 @@ def status(
 def demo(
     *,
     output: Word | None = None,
+    no_pictures: bool = False,
 ) -> Any:
     """Simulates a hand that makes a fist; writes report, USD and pictures.
 
     - ``output``: Folder for the results [default: out/demo]
+    - ``no_pictures``: Draws no pictures, also none in the report
     """
-    return call_json(["demo"], [], {"--output": output})
+    return call_json(["demo"], [], {"--output": output, "--no-pictures": no_pictures})
 
 
 def check(
@@ -558,6 +641,17 @@ def bench_python(
     - ``python``: Python with the module `sinew` [default: python3]
     """
     return call_json(["bench", "python"], [], {"--points": points, "--repeats": repeats, "--python": python})
+
+
+def bench_first_hour(
+    *,
+    repeats: Word | None = None,
+) -> Any:
+    """What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C.
+
+    - ``repeats``: Number of runs; reports the median [default: 5]
+    """
+    return call_json(["bench", "first-hour"], [], {"--repeats": repeats})
 
 
 def bench_abuse(
