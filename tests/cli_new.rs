@@ -221,7 +221,7 @@ fn a_run_is_played_and_its_status_told() {
     let status = printed(&sinew(&folder, &["status", "out/drop"]), 0);
     assert!(status.contains("killed"), "{status}");
     assert!(
-        status.contains("command: sinew run drop.toml --set record.apng=false --set record.report=false"),
+        status.contains("command: sinew -q run drop.toml --set record.apng=false --set record.report=false"),
         "{status}"
     );
     assert!(status.contains("continue: sinew resume out/drop\n"), "{status}");

@@ -10,6 +10,7 @@ use sinew::prelude::*;
 use sinew::scene::run::Observer;
 use sinew::scene::spec::record::Output;
 use sinew::scene::store::Recording;
+use support::numbers;
 
 /// Copies the run folder after a frame: a killed process leaves the same files behind.
 struct Snapshot {
@@ -39,29 +40,6 @@ fn copy(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), target).unwrap();
         }
     }
-}
-
-/// Every number of a recording except wall-clock times.
-fn content(path: &Path) -> Vec<u64> {
-    let recording = Recording::open(path).unwrap();
-    let mut bits = Vec::new();
-    for frame in recording.frames() {
-        let stored = frame.unwrap();
-        let view = stored.view(recording.header());
-        bits.push(view.index as u64);
-        bits.extend(view.probe_values.iter().map(|v| v.to_bits()));
-        for body in &view.bodies {
-            bits.extend(body.positions.iter().chain(body.velocities).flat_map(|v| v.to_array()).map(f64::to_bits));
-        }
-        for shape in &view.shapes {
-            bits.extend(shape.pose.translation.to_array().map(f64::to_bits));
-            let q = shape.pose.rotation;
-            bits.extend([q.w, q.x, q.y, q.z].map(f64::to_bits));
-        }
-        bits.push(view.report.newton_iterations as u64);
-        bits.push(view.report.linear_iterations as u64);
-    }
-    bits
 }
 
 /// Maximum number of computed frames of each scene; later frames would add nothing.
@@ -98,7 +76,7 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     assert_eq!(resumed.hash, expected.hash, "{name}: killed after frame {frame}");
     assert_eq!(resumed.history, expected.history, "{name}: killed after frame {frame}");
     assert_eq!(resumed.passed(), expected.passed(), "{name}");
-    assert_eq!(content(&killed.join("recording.sinew")), content(&whole.join("recording.sinew")), "{name}");
+    assert_eq!(numbers(&killed.join("recording.sinew")), numbers(&whole.join("recording.sinew")), "{name}");
     let table = |folder: &Path| std::fs::read(folder.join("probes.csv")).unwrap_or_default();
     assert_eq!(table(&killed), table(&whole), "{name}");
     let _ = std::fs::remove_dir_all(folder);

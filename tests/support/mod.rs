@@ -6,6 +6,8 @@ pub mod flesh;
 
 use std::path::{Path, PathBuf};
 
+use sinew::scene::store::Recording;
+
 /// Root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -69,4 +71,27 @@ pub fn fresh_folder(name: &str) -> PathBuf {
     }
     std::fs::create_dir_all(&folder).expect("new folder");
     folder
+}
+
+/// Every number of a recording except wall-clock times.
+pub fn numbers(path: &Path) -> Vec<u64> {
+    let recording = Recording::open(path).unwrap();
+    let mut bits = Vec::new();
+    for frame in recording.frames() {
+        let stored = frame.unwrap();
+        let view = stored.view(recording.header());
+        bits.push(view.index as u64);
+        bits.extend(view.probe_values.iter().map(|v| v.to_bits()));
+        for body in &view.bodies {
+            bits.extend(body.positions.iter().chain(body.velocities).flat_map(|v| v.to_array()).map(f64::to_bits));
+        }
+        for shape in &view.shapes {
+            bits.extend(shape.pose.translation.to_array().map(f64::to_bits));
+            let q = shape.pose.rotation;
+            bits.extend([q.w, q.x, q.y, q.z].map(f64::to_bits));
+        }
+        bits.push(view.report.newton_iterations as u64);
+        bits.push(view.report.linear_iterations as u64);
+    }
+    bits
 }

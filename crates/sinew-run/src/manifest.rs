@@ -284,7 +284,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let manifest = Manifest {
             kind: Kind::Lab,
-            origin: Origin { command: vec!["lab".into(), "a b".into()], directory: "/home/me".into() },
+            origin: Origin { command: vec!["lab".into(), "a b".into()], directory: "/projects/arm".into() },
             scene: "a \"quoted\" scene.toml".into(),
             fingerprint: u64::MAX,
             overrides: vec!["gravity=0".into()],
