@@ -179,7 +179,7 @@ impl Unknown {
         if self.is_stiffness { value.ln() } else { value }
     }
 
-    fn from_search(&self, variable: f64) -> f64 {
+    fn value_at(&self, variable: f64) -> f64 {
         if self.is_stiffness { variable.exp() } else { variable }
     }
 
@@ -296,8 +296,8 @@ impl<'a> Fitting<'a> {
             name: unknown.name.clone(),
             path: unknown.path.clone(),
             start: unknown.start,
-            value: unknown.from_search(variable),
-            interval: [-1.0, 1.0].map(|side| unknown.from_search(variable + side * quantile * deviation)),
+            value: unknown.value_at(variable),
+            interval: [-1.0, 1.0].map(|side| unknown.value_at(variable + side * quantile * deviation)),
         })
         .collect()
     }
@@ -310,7 +310,7 @@ impl<'a> Fitting<'a> {
     fn describe(&self, variables: &[f64], evaluation: &Evaluation) -> String {
         let values = self.unknowns.iter().zip(variables);
         let values: Vec<String> =
-            values.map(|(unknown, v)| format!("{} {}", unknown.name, short(unknown.from_search(*v)))).collect();
+            values.map(|(unknown, v)| format!("{} {}", unknown.name, short(unknown.value_at(*v)))).collect();
         format!("{}; deviation {:.2e}", values.join(", "), self.deviation(evaluation))
     }
 
@@ -389,7 +389,7 @@ impl<'a> Fitting<'a> {
     fn curve(&self, variables: &[f64], interrupt: &Interrupt) -> Result<Result<Curve, String>, FitError> {
         let rows = self.unknowns.iter().zip(variables);
         let overrides: Vec<Override> = rows
-            .map(|(unknown, &variable)| Override::new(&unknown.path, &format!("{:?}", unknown.from_search(variable))))
+            .map(|(unknown, &variable)| Override::new(&unknown.path, &format!("{:?}", unknown.value_at(variable))))
             .collect();
         let compiled =
             self.scene.with_overrides(&overrides).and_then(|scene| Ok((compile(&scene)?, scene.frame_count())));
