@@ -98,5 +98,6 @@ __all__ = [
     "prepare_sweep",
     "run",
     "sweep",
-    *_commands,
+    # The sweep of the package replaces the command of that name.
+    *(word for word in _commands if word != "sweep"),
 ]

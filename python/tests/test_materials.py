@@ -302,7 +302,7 @@ def test_collapsed_cells_have_no_energy_to_give():
 
 
 WRONG = {
-    "unknown law": (lambda: sinew.Material("rubber", young=1, poisson=0), sinew.SceneError),
+    "unknown law": (lambda: sinew.Material("marble", young=1, poisson=0), sinew.SceneError),
     "missing parameter": (lambda: sinew.Material("neo_hookean", young=1), sinew.SceneError),
     "unknown parameter": (lambda: sinew.Material("neo_hookean", young=1, poisson=0, bulk=3), sinew.SceneError),
     "wrong unit": (lambda: sinew.Material("neo_hookean", young="1 kg", poisson=0), sinew.SceneError),
