@@ -8,7 +8,7 @@ use sinew_scene::{Override, Scene};
 
 use super::console::Console;
 use super::run::Watch;
-use super::{Failure, Status, console, table};
+use super::{Failure, Status, console, table, use_threads_of};
 
 /// Fits material parameters of a quasistatic scene to a measured curve
 #[derive(Debug, clap::Args)]
@@ -49,10 +49,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
-    if let Some(threads) = scene.threads {
-        // Fails if `--threads` has built the pool already: the option takes precedence.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    }
+    use_threads_of(&scene);
     let file = &arguments.data;
     let data = std::fs::read_to_string(file)
         .map_err(|error| Failure::Other(format!("{} cannot be read: {error}", file.display())))?;

@@ -12,7 +12,7 @@ use sinew_scene::{Override, Scene, format_number, nearest};
 
 use super::console::Console;
 use super::progress::Progress;
-use super::{Failure, Status, console, table};
+use super::{Failure, Status, console, table, use_threads_of};
 
 /// Maximum relative difference between forward and adjoint. Both are exact up to rounding and solver accuracy.
 const AGREEMENT: f64 = 1e-8;
@@ -48,10 +48,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
-    if let Some(threads) = scene.threads {
-        // Fails if `--threads` has built the pool already: the option takes precedence.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    }
+    use_threads_of(&scene);
     let mut simulation = compile(&scene)?;
     // Report wrong names before the run, not after it.
     let request = Request::find(&simulation, arguments)?;

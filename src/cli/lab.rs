@@ -12,7 +12,7 @@ use sinew_scene::{Override, Scene, format_number};
 
 use super::console::Console;
 use super::run::{Watch, expectation_table};
-use super::{Failure, Status, console, table};
+use super::{Failure, Status, console, table, use_threads_of};
 
 /// Runs a physiology protocol on a muscle of a scene
 #[derive(Debug, clap::Args)]
@@ -51,10 +51,7 @@ fn protocols() -> impl TypedValueParser<Value = Protocol> {
 pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
-    if let Some(threads) = scene.threads {
-        // Fails if `--threads` has built the pool already: the option takes precedence.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    }
+    use_threads_of(&scene);
     let usual = || Path::new("out/lab").join(arguments.scene.file_stem().unwrap_or("scene".as_ref()));
     let folder = (!arguments.no_files).then(|| arguments.output.clone().unwrap_or_else(usual));
     if let Some(folder) = &folder {

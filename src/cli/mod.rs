@@ -41,6 +41,7 @@ pub use call::{Called, call, set_program};
 use console::Console;
 pub use python::module as python_module;
 use sinew_run::manifest::Origin;
+use sinew_scene::Scene;
 
 /// Muscle, flesh and skin: from anatomy to simulated tissue.
 #[derive(Debug, Parser)]
@@ -180,6 +181,13 @@ fn execute<'a>(arguments: Arguments, words: impl IntoIterator<Item = &'a OsStrin
     let words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
     // A manifest keeps the command; `sinew resume` adds this word.
     execute_from(arguments, Origin::here(words.filter(|word| word != "--resume").collect()))
+}
+
+/// Uses as many threads as a scene says. The option `--threads` takes precedence: it has built the pool already.
+fn use_threads_of(scene: &Scene) {
+    if let Some(threads) = scene.threads {
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
 }
 
 fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure> {

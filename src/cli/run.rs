@@ -15,7 +15,7 @@ use sinew_scene::{Override, Scene, format_number};
 use super::console::Console;
 use super::progress::{Progress, duration};
 use super::status::shell_word;
-use super::{Failure, Status, console, table};
+use super::{Failure, Status, console, table, use_threads_of};
 
 /// Runs a scene, records it, and checks its expectations
 #[derive(Debug, clap::Args)]
@@ -96,10 +96,7 @@ pub(super) fn simulate_and(
     json: bool,
     finish: impl FnOnce(&mut RunOutcome) -> Result<(), Failure>,
 ) -> Result<Status, Failure> {
-    if let Some(threads) = scene.threads {
-        // Fails if `--threads` has built the pool already: the option takes precedence.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    }
+    use_threads_of(scene);
     let mut watch = Watch::new(console);
     let result = sinew_run::run::run(scene, options, &mut watch);
     watch.clear();

@@ -1,6 +1,6 @@
 //! Bodies that touch or overlap at the start, and the lift that frees them.
 
-use sinew_geometry::proximity::RestSurface;
+use sinew_geometry::proximity::{RestSurface, ray_triangle};
 use sinew_geometry::shape::AnyShape;
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
@@ -251,26 +251,10 @@ fn way_out(one: &TriMesh, other: &TriMesh, direction: Vec3) -> f64 {
         for weights in SAMPLES {
             let place = (0..3).fold(Vec3::zero(), |sum, k| sum + corners[k] * weights[k]);
             if bounds.contains(place) && winding.at(place) >= 0.5 {
-                let ways = (0..other.triangle_count()).filter_map(|t| meet(place, direction, other.corners(t)));
+                let ways = (0..other.triangle_count()).filter_map(|t| ray_triangle(place, direction, other.corners(t)));
                 longest = longest.max(ways.fold(f64::INFINITY, f64::min));
             }
         }
     }
     if longest.is_finite() { longest } else { 0.0 }
-}
-
-/// Distance along a ray to a triangle.
-fn meet(from: Vec3, direction: Vec3, [a, b, c]: [Vec3; 3]) -> Option<f64> {
-    let (u, v) = (b - a, c - a);
-    let across = direction.cross(v);
-    let determinant = u.dot(across);
-    if determinant == 0.0 {
-        return None;
-    }
-    let offset = from - a;
-    let beta = offset.dot(across) / determinant;
-    let around = offset.cross(u);
-    let gamma = direction.dot(around) / determinant;
-    let way = v.dot(around) / determinant;
-    (beta >= 0.0 && gamma >= 0.0 && beta + gamma <= 1.0 && way > 0.0).then_some(way)
 }

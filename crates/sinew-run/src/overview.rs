@@ -3,6 +3,7 @@
 use sinew_fem::contact::ContactMode;
 use sinew_fem::model::{Body, Model};
 use sinew_fem::{Simulation, Substeps};
+use sinew_geometry::proximity::ray_triangle;
 use sinew_geometry::{Aabb, CellKind};
 use sinew_math::Vec3;
 use sinew_scene::SceneError;
@@ -103,7 +104,8 @@ fn thinnest(body: &Body) -> Option<f64> {
         if inward.norm() > 0.0 {
             let (from, inward) = ((a + b + c) / 3.0, inward.normalized());
             let others = faces.iter().enumerate().filter(|(other, _)| *other != index);
-            let way = others.filter_map(|(_, face)| hit(from, inward, corners(face))).fold(f64::INFINITY, f64::min);
+            let way =
+                others.filter_map(|(_, face)| ray_triangle(from, inward, corners(face))).fold(f64::INFINITY, f64::min);
             ways.extend(way.is_finite().then_some(way));
         }
     }
@@ -117,19 +119,6 @@ fn edge(body: &Body) -> f64 {
         |((kind, _), volume): ((CellKind, &[u32]), f64)| if kind == CellKind::Hex8 { volume } else { 6.0 * volume };
     let cubes: f64 = body.mesh.cells().zip(body.mesh.cell_volumes()).map(cube).sum();
     (cubes / body.mesh.cell_count().max(1) as f64).cbrt()
-}
-
-/// Distance along a ray to a triangle.
-fn hit(from: Vec3, direction: Vec3, [a, b, c]: [Vec3; 3]) -> Option<f64> {
-    let (u, v) = (b - a, c - a);
-    let across = direction.cross(v);
-    let determinant = u.dot(across);
-    let offset = from - a;
-    let beta = offset.dot(across) / determinant;
-    let around = offset.cross(u);
-    let gamma = direction.dot(around) / determinant;
-    let way = v.dot(around) / determinant;
-    (beta >= 0.0 && gamma >= 0.0 && beta + gamma <= 1.0 && way > 0.0).then_some(way)
 }
 
 /// Estimated memory of a run \[bytes\].

@@ -73,13 +73,6 @@ pub struct NewmarkParams {
     pub gamma: f64,
 }
 
-impl NewmarkParams {
-    /// Whether 2β ≥ γ ≥ ½.
-    pub fn is_stable(&self) -> bool {
-        2.0 * self.beta >= self.gamma && self.gamma >= 0.5 && self.beta.is_finite()
-    }
-}
-
 impl Default for NewmarkParams {
     /// The average acceleration (β = ¼, γ = ½): keeps the energy of linear problems.
     fn default() -> Self {

@@ -135,6 +135,8 @@ impl Iterative {
         let grids: Vec<String> = self.coarse_grid.grid_nodes().map(|nodes| nodes.to_string()).collect();
         let grids = grids.join(" and ");
         match self.kind {
+            // Every node is held, or the body is too small for a grid.
+            Kind::Sum if grids.is_empty() => "diagonal blocks".to_string(),
             Kind::Sum => format!("a coarse grid of {grids} nodes"),
             Kind::VCycle(_) => format!("a V-cycle over a coarse grid of {grids} nodes"),
             Kind::RestFactor(_) => "a factor of the rest state".to_string(),
