@@ -4,6 +4,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use sinew_fem::activity::newton_iterations;
+
 use super::call;
 use super::console::{Console, message};
 
@@ -35,8 +37,9 @@ struct Line {
     before: usize,
     /// Frames done and planned, once known.
     frames: Option<(usize, usize)>,
-    /// Start of the current frame.
+    /// Start of the current frame, and Newton iterations until then.
     since: Instant,
+    iterations: usize,
     /// Time without output before the next message.
     patience: Duration,
 }
@@ -54,6 +57,7 @@ impl Progress {
             before: 0,
             frames: None,
             since: now,
+            iterations: 0,
             patience: SILENCE,
         };
         let line = Arc::new(Mutex::new(line));
@@ -74,7 +78,7 @@ impl Progress {
     pub fn begin(&mut self, done: usize, all: usize) {
         let mut line = self.line();
         (line.start, line.since, line.frames) = (Instant::now(), Instant::now(), Some((done, all)));
-        (line.before, line.patience) = (done, SILENCE);
+        (line.before, line.patience, line.iterations) = (done, SILENCE, newton_iterations());
     }
 
     /// Shows that all frames and `done` of `all` pictures are done.
@@ -115,7 +119,14 @@ impl Line {
         }
         let time = duration(self.since.elapsed());
         let text = match self.frames {
-            Some((done, all)) if done < all => format!("{} {}/{all} has taken {time} so far", self.what, done + 1),
+            Some((done, all)) if done < all => {
+                let iterations = match newton_iterations().saturating_sub(self.iterations) {
+                    0 => String::new(),
+                    1 => ", 1 iteration".to_string(),
+                    count => format!(", {count} iterations"),
+                };
+                format!("{} {}/{all} has taken {time} so far{iterations}", self.what, done + 1)
+            }
             Some(_) if self.what == FRAMES => format!("writing files has taken {time} so far"),
             // The run writes its report.
             Some(_) => return,
@@ -133,7 +144,7 @@ impl Line {
     }
 
     fn update(&mut self, done: usize, all: usize, detail: &str) {
-        (self.frames, self.since) = (Some((done, all)), Instant::now());
+        (self.frames, self.since, self.iterations) = (Some((done, all)), Instant::now(), newton_iterations());
         if !self.console.notes {
             return;
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use sinew_geometry::TriMesh;
 use sinew_io::load_rig;
 use sinew_record::record::write_file;
 use sinew_rig::{Flesh, FleshParams, Rig};
@@ -17,8 +18,20 @@ use super::{Failure, Status, mesh, run};
 /// Default number of lattice cells: fingers are a few cells wide, and a frame takes a fraction of a second.
 const USUAL_CELLS: f64 = 20_000.0;
 
-/// Barrier gap in cell edges: wide enough to stay about as soft as flesh, too narrow to be visible.
-pub const GAP_IN_CELLS: f64 = 0.2;
+/// Cells of a preview.
+const PREVIEW_CELLS: f64 = 1_500.0;
+
+/// Barrier gap relative to the edges of cells and of skin triangles: wide enough to stay about as soft as flesh, too
+/// narrow to be visible.
+pub const GAP_SHARE: f64 = 0.2;
+
+/// Default gap of the barrier \[m\]. Every pair of skin points within it is a contact, so a gap as wide as skin triangles
+/// makes coarse cells slower than fine ones.
+fn usual_gap(cell: f64, skin: &TriMesh) -> f64 {
+    // Equilateral triangles of the mean area.
+    let edge = (skin.area() / skin.triangle_count().max(1) as f64 * 4.0 / 3f64.sqrt()).sqrt();
+    GAP_SHARE * cell.min(edge)
+}
 
 /// Adds simulated flesh to a rigged, animated character
 #[derive(Debug, clap::Args)]
@@ -39,11 +52,16 @@ pub struct Arguments {
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub cell: Option<f64>,
 
+    /// Shows the motion within seconds: about 1500 cells, no self-contact, a loose tolerance [default output:
+    /// out/CHARACTER_preview.usda]
+    #[arg(long, conflicts_with_all = ["cell", "contact", "gap"])]
+    pub preview: bool,
+
     /// Bones: auto, or a file (TOML) with a list `bones` as in `rig` of a scene
     #[arg(long, value_name = "auto|FILE", default_value = "auto")]
     pub bones: String,
 
-    /// Attaches flesh to the bones by springs instead of rigidly
+    /// Attaches flesh to all bones by springs [default: only where the flesh is thinner than two cells, else rigidly]
     #[arg(long)]
     pub soft: bool,
 
@@ -97,7 +115,8 @@ pub struct Arguments {
     #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty", "none"])]
     pub contact: String,
 
-    /// Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell]
+    /// Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell or of
+    /// a skin triangle, whichever is shorter]
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub gap: Option<f64>,
 
@@ -201,7 +220,10 @@ impl Arguments {
         let mut outputs = self.output.clone();
         if outputs.is_empty() {
             let stem = self.character.file_stem().unwrap_or("character".as_ref());
-            outputs.push(Path::new("out").join(stem).with_extension("usda"));
+            let stem = stem.to_string_lossy();
+            // A preview does not replace the character itself.
+            let ending = if self.preview { "_preview" } else { "" };
+            outputs.push(Path::new("out").join(format!("{stem}{ending}.usda")));
         }
         outputs
     }
@@ -337,7 +359,9 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() })
         .map_err(|error| problem(error.to_string()))?;
     let Span { start, duration, shutter, sub_frames } = Span::new(arguments, [first, last]);
-    let cell = arguments.cell.unwrap_or_else(|| rounded((flesh.surface.volume().abs() / USUAL_CELLS).cbrt()));
+    let cells = if arguments.preview { PREVIEW_CELLS } else { USUAL_CELLS };
+    let cell = arguments.cell.unwrap_or_else(|| rounded((flesh.surface.volume().abs() / cells).cbrt()));
+    let contact = if arguments.preview { "none" } else { arguments.contact.as_str() };
     // From rest to the first pose in whole frames, about half a second.
     let preroll = (0.5 * arguments.frame_rate).round().max(1.0) / arguments.frame_rate;
     let bones = match arguments.bones.as_str() {
@@ -352,13 +376,14 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     // Writing to a String cannot fail.
     let _ = write!(
         text,
-        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = 1e-4\n\n\
+        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = {}\n\n\
          [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = {}, element = \"lattice\", cell = \"{}\"{} }}\n\
          material = {{ type = \"corotated\", young = {}, poisson = {} }}\n\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
         quoted(&title),
         preroll + duration,
         arguments.frame_rate * f64::from(sub_frames),
         if arguments.dynamic { "implicit_euler" } else { "quasistatic" },
+        if arguments.preview { "1e-2" } else { "1e-4" },
         quoted(&character.to_string_lossy()),
         format_quantity(cell, Dimension::LENGTH),
         if arguments.repair == "none" { "" } else { ", repair = \"winding\"" },
@@ -371,14 +396,12 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     if !arguments.surface.is_empty() {
         let _ = writeln!(text, "surfaces = [{}]", list(&arguments.surface));
     }
-    if arguments.soft {
-        text.push_str("hold = \"soft\"\n");
-    }
+    let _ = writeln!(text, "hold = \"{}\"", if arguments.soft { "soft" } else { "auto" });
     text.push_str(bones.trim_end());
-    if arguments.contact != "none" {
-        let _ = write!(text, "\n\n[contact]\nmode = \"{}\"\n", arguments.contact);
-        if arguments.contact == "barrier" {
-            let gap = arguments.gap.unwrap_or(GAP_IN_CELLS * cell);
+    if contact != "none" {
+        let _ = write!(text, "\n\n[contact]\nmode = \"{contact}\"\n");
+        if contact == "barrier" {
+            let gap = arguments.gap.unwrap_or_else(|| usual_gap(cell, &flesh.surface));
             let _ = writeln!(text, "gap = \"{}\"", format_quantity(gap, Dimension::LENGTH));
         }
     }

@@ -125,7 +125,7 @@ fn bench(rest: &[String]) -> ExitCode {
     if let Some(("peers", options)) = rest.split_first().map(|(name, options)| (name.as_str(), options)) {
         return peers::run(options);
     }
-    let build = step::stream("build", &mut step::cargo(["build", "--quiet", "--release"]));
+    let build = step::stream("build", &mut step::cargo(["build", "--quiet", "--release", "--features", "opponents"]));
     if build.is_failure() {
         return finish(&build);
     }

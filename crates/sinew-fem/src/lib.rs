@@ -10,6 +10,7 @@
 //! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
 //! | [`Frame`], [`Recorder`] | output of one time, and where it goes |
 
+pub mod activity;
 pub mod collider;
 pub mod command;
 pub mod contact;

@@ -5,11 +5,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sinew_rig::characters::Character;
 use sinew_run::manifest::Manifest;
 
 use super::super::call;
 use super::super::console::Console;
-use super::{Failure, median, spread};
+use super::{Failure, median, skin, spread};
 
 /// The scene of the README.
 const SCENE: &str = r#"# block.toml
@@ -35,12 +36,22 @@ apng = true
 /// A stage that takes longer than this to come or to end counts as failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
+/// Cells of the characters whose sizes are compared, from coarse to fine, and frames of each.
+const SIZES: [u32; 5] = [1_500, 3_000, 6_000, 12_000, 24_000];
+const CHARACTER_FRAMES: usize = 48;
+const CHARACTERS: [Character; 3] = [Character::Hand, Character::Arm, Character::Torso];
+
+/// What a new user waits for: the first picture, files beside the bare run, the end after Ctrl-C, the preview of a
+/// character, and coarse characters beside finer ones
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Number of runs; reports the median
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
+
+    /// Skips characters of five sizes, which take minutes
+    #[arg(long)]
+    no_sizes: bool,
 
     /// Prints the result as one JSON object on stdout
     #[arg(long)]
@@ -53,7 +64,16 @@ pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure
     let failed = |source| Failure::Write { what: folder.display().to_string(), source };
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let written = std::fs::write(folder.join("block.toml"), SCENE).map_err(failed);
-    let result = written.and_then(|()| measure_in(&folder, arguments, console));
+    let result = written.and_then(|()| {
+        let mut figures = measure_in(&folder, arguments, console)?;
+        figures["preview_seconds"] = preview_seconds(&folder, console)?.into();
+        if !arguments.no_sizes {
+            let (worst, all) = coarse_over_fine(console)?;
+            figures["coarse_over_fine"] = worst.into();
+            figures["seconds_per_frame_by_cells"] = all;
+        }
+        Ok(figures)
+    });
     let _ = std::fs::remove_dir_all(&folder);
     result
 }
@@ -80,6 +100,36 @@ fn measure_in(folder: &Path, arguments: &Arguments, console: Console) -> Result<
         "seconds_spread": spread(&whole),
         "threads": rayon::current_num_threads(),
     }))
+}
+
+/// Longest time until a sample character is shown in motion, with report and pictures \[s\].
+fn preview_seconds(folder: &Path, console: Console) -> Result<f64, Failure> {
+    let mut longest = 0.0f64;
+    for character in CHARACTERS.map(|character| character.name()) {
+        let file = format!("{character}.glb");
+        seconds(folder, &["character", character, "-q", "-o", &file])?;
+        let taken = seconds(folder, &["skin", &file, "--preview", "-q", "-o", &format!("{character}.usda")])?;
+        console.note(&format!("preview of the {character}: {taken:.1} s"));
+        longest = longest.max(taken);
+    }
+    Ok(longest)
+}
+
+/// Largest ratio of the times of two neighboring sizes of a character, the coarse over the fine one; and all times.
+fn coarse_over_fine(console: Console) -> Result<(f64, Value), Failure> {
+    let mut worst = 0.0f64;
+    let mut all = serde_json::Map::new();
+    for character in CHARACTERS {
+        let mut times: Vec<(usize, f64)> = Vec::new();
+        for cells in SIZES {
+            let (cells, seconds) = skin::seconds_per_frame(character, cells, CHARACTER_FRAMES, console)?;
+            console.note(&format!("{} of {cells} cells: {seconds:.3} s per frame", character.name()));
+            times.push((cells, seconds));
+        }
+        worst = times.windows(2).map(|pair| pair[0].1 / pair[1].1).fold(worst, f64::max);
+        all.insert(character.name().into(), json!(times));
+    }
+    Ok((worst, all.into()))
 }
 
 fn start(folder: &Path, words: &[&str]) -> Result<Child, Failure> {

@@ -17,7 +17,7 @@ use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
 use super::super::console::{Console, message};
-use super::super::skin::GAP_IN_CELLS;
+use super::super::skin::GAP_SHARE;
 use super::{Failure, spread};
 
 const FRAME_RATE: f64 = 24.0;
@@ -84,36 +84,66 @@ struct Measured {
     embedding: Duration,
 }
 
+/// A character in motion, ready to simulate.
+struct Prepared {
+    rig: Rig,
+    simulation: Simulation,
+    /// Edge of a lattice cell \[m\].
+    cell: f64,
+}
+
+impl Prepared {
+    /// With about `cells` cells, or as many as in the paper.
+    fn new(character: Character, cells: Option<u32>, frames: usize, overrides: &[Override]) -> Result<Self, Failure> {
+        let (animation, hard, usual_cells) = setting(character);
+        let problem = |error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", character.name()));
+        let seconds = frames as f64 / FRAME_RATE;
+        let params =
+            |edge: f64| CharacterParams { edge, frame_rate: FRAME_RATE, seconds, ..CharacterParams::of(character) };
+        let coarse = generate(&params(character.usual_edge())).map_err(|error| problem(&error))?;
+        let flesh = Flesh::new(&coarse, &FleshParams::default()).map_err(|error| problem(&error))?;
+        // Cut cells count fully: there are more cells than the volume suggests.
+        let cell_of = |wanted: f64| cell_for(wanted, flesh.surface.volume().abs(), flesh.surface.area());
+        let usual = cell_of(usual_cells as f64);
+        let cell = cells.map_or(usual, |cells| cell_of(f64::from(cells)));
+        let rig =
+            generate(&params(SKIN_EDGE * cell.min(usual))).or(Ok(coarse)).map_err(|error: Failure| problem(&error))?;
+        let folder = std::env::temp_dir().join(format!("sinew-bench-skin-{}", std::process::id()));
+        let written = write_rig(&rig, true).map_err(|error| problem(&error))?;
+        let failed = |source| Failure::Write { what: folder.display().to_string(), source };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        std::fs::write(folder.join("character.glb"), written).map_err(failed)?;
+        let gap = GAP_SHARE * cell.min(usual);
+        let text = scene_text(&rig, character, animation, hard, [cell, gap], frames);
+        let simulation = Scene::from_text(&text, "skin.toml", &folder, overrides)
+            .map_err(Failure::from)
+            .and_then(|scene| Ok(compile(&scene)?));
+        std::fs::remove_dir_all(&folder).map_err(failed)?;
+        Ok(Self { rig, simulation: simulation?, cell })
+    }
+}
+
+/// Number of cells of a character with about `cells` cells, and mean time of its frames \[s\].
+pub(super) fn seconds_per_frame(
+    character: Character,
+    cells: u32,
+    frames: usize,
+    console: Console,
+) -> Result<(usize, f64), Failure> {
+    let Prepared { mut simulation, .. } = Prepared::new(character, Some(cells), frames, &[])?;
+    let measured = run(&mut simulation, frames, console, |_, _| {})
+        .map_err(|error| Failure::Other(format!("{}: {error}", character.name())))?;
+    Ok((simulation.model().lattices[0].cell_count(), measured.mean()))
+}
+
 /// Runs the benchmark.
 pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let character = Character::from_name(&arguments.scene).unwrap_or_default();
-    let (animation, hard, usual_cells) = setting(character);
+    let (animation, hard, _) = setting(character);
     let problem = |error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", character.name()));
     let frames = usize::from(arguments.frames);
-    let seconds = frames as f64 / FRAME_RATE;
-    let params =
-        |edge: f64| CharacterParams { edge, frame_rate: FRAME_RATE, seconds, ..CharacterParams::of(character) };
-    let coarse = generate(&params(character.usual_edge())).map_err(|error| problem(&error))?;
-    let flesh = Flesh::new(&coarse, &FleshParams::default()).map_err(|error| problem(&error))?;
-    // Cut cells count fully: there are more cells than the volume suggests.
-    let wanted = arguments.cells.map_or(usual_cells as f64, f64::from);
-    let cell_of = |wanted: f64| cell_for(wanted, flesh.surface.volume().abs(), flesh.surface.area());
-    let cell = cell_of(wanted);
-    let rig = generate(&params(SKIN_EDGE * cell.min(cell_of(usual_cells as f64))))
-        .or(Ok(coarse))
-        .map_err(|error: Failure| problem(&error))?;
-    let folder = std::env::temp_dir().join(format!("sinew-bench-skin-{}", std::process::id()));
-    let written = write_rig(&rig, true).map_err(|error| problem(&error))?;
-    let failed = |source| Failure::Write { what: folder.display().to_string(), source };
-    std::fs::create_dir_all(&folder).map_err(failed)?;
-    std::fs::write(folder.join("character.glb"), written).map_err(failed)?;
-    let text = scene_text(&rig, character, animation, hard, cell, frames);
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
-    let simulation = Scene::from_text(&text, "skin.toml", &folder, &overrides)
-        .map_err(Failure::from)
-        .and_then(|scene| Ok(compile(&scene)?));
-    std::fs::remove_dir_all(&folder).map_err(failed)?;
-    let mut simulation = simulation?;
+    let Prepared { rig, mut simulation, cell } = Prepared::new(character, arguments.cells, frames, &overrides)?;
     let regions = regions_of(&simulation.model().bodies[0].mesh, |_| true);
     let start = simulation.state().clone();
     let mut seconds_per_frame = Vec::new();
@@ -307,7 +337,14 @@ fn cell_for(wanted: f64, volume: f64, area: f64) -> f64 {
     cell
 }
 
-fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], cell: f64, frames: usize) -> String {
+fn scene_text(
+    rig: &Rig,
+    character: Character,
+    animation: &str,
+    hard: &[&str],
+    [cell, gap]: [f64; 2],
+    frames: usize,
+) -> String {
     let preroll = PREROLL as f64 / FRAME_RATE;
     let mut text = format!(
         "title = \"{name}\"\nduration = \"{duration} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n\
@@ -317,7 +354,6 @@ fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], c
          [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nattachment_stiffness = 30\ninversion_barrier = true\n",
         name = character.name(),
         duration = preroll + frames as f64 / FRAME_RATE,
-        gap = GAP_IN_CELLS * cell,
     );
     for bone in bone_hints(character) {
         let name = &rig.nodes[bone.joint].name;

@@ -1,4 +1,5 @@
-//! `sinew bench svd3`: batched decompositions on one core, their errors, and a comparison with nalgebra.
+//! `sinew bench svd3`: batched decompositions on one core and their errors. With the feature `opponents`, nalgebra's
+//! beside them.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ const BLOCKS: usize = 1024;
 /// Minimum time of a measurement; shorter ones measure the clock.
 const MEASUREMENT: Duration = Duration::from_millis(300);
 /// Number of matrices for nalgebra, which is ten times slower.
+#[cfg(feature = "opponents")]
 const OPPONENT: usize = 16 * 1024;
 
 /// Singular value decompositions of 3×3 matrices, single precision, one core
@@ -35,26 +37,33 @@ pub fn measure(arguments: &Arguments) -> Value {
     let mut output = vec![Svd3Block::default(); input.len()];
     let count = (BLOCKS * F32_LANES) as f64;
     let mut ours = Vec::new();
+    #[cfg(feature = "opponents")]
     let mut theirs = Vec::new();
     // Alternate, so that other programs affect both equally.
     for _ in 0..arguments.repeats {
         ours.push(count / seconds_per_call(|| svd3_batch(black_box(&input), black_box(&mut output))) / 1e6);
+        #[cfg(feature = "opponents")]
         theirs.push(OPPONENT as f64 / seconds_per_call(|| decompose_with_nalgebra(&input)) / 1e6);
     }
     // Errors of the timed results.
     let errors = worst_errors(&input, &output);
     let best = |speeds: &[f64]| speeds.iter().copied().fold(0.0, f64::max);
-    json!({
+    #[cfg_attr(not(feature = "opponents"), expect(unused_mut))]
+    let mut figures = json!({
         "million_per_second_per_core": best(&ours),
         "million_per_second_per_core_spread": spread(&ours),
         "max_reconstruction_error": errors.0,
         "max_orthogonality_error": errors.1,
-        "speedup_over_nalgebra": best(&ours) / best(&theirs),
-        "nalgebra_million_per_second_per_core": best(&theirs),
         "matrices": BLOCKS * F32_LANES,
         "repeats": arguments.repeats,
         "isa": isa_name(),
-    })
+    });
+    #[cfg(feature = "opponents")]
+    {
+        figures["speedup_over_nalgebra"] = (best(&ours) / best(&theirs)).into();
+        figures["nalgebra_million_per_second_per_core"] = best(&theirs).into();
+    }
+    figures
 }
 
 /// The instruction-set level in use.
@@ -82,6 +91,7 @@ fn seconds_per_call(mut call: impl FnMut()) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(calls)
 }
 
+#[cfg(feature = "opponents")]
 fn decompose_with_nalgebra(input: &[Mat3Block]) {
     for matrix in 0..OPPONENT {
         let rows = input[matrix / F32_LANES].get(matrix % F32_LANES).rows;

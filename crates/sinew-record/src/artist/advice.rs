@@ -163,7 +163,7 @@ fn folded(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
     let finding =
         format!("{}: {cells} \"{}\" {verb} inverted in frame {} ({whole})", body.name, worst.name, worst.folded.frame);
     let mut remedies = vec![finer(body, "smaller cells fold less in a crease")];
-    if own.hold == Hold::Hard {
+    if own.hold != Hold::Soft {
         remedies.push(soft(body, "bones that hold by springs leave room for flesh at the joint"));
     }
     remedies.push(Remedy::by_hand(&format!("or rotate \"{}\" by a smaller angle in the animation", worst.name)));
@@ -194,7 +194,7 @@ fn volume(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
         let why = format!("a higher Poisson's ratio preserves volume better than {poisson}");
         remedies.push(Remedy::new(&why, set, Some(format!("--poisson {better}"))));
     }
-    if own.hold == Hold::Hard {
+    if own.hold != Hold::Soft {
         remedies.push(soft(body, "hard bones trap the flesh between them; soft ones let it escape"));
     }
     if remedies.is_empty() {
@@ -213,7 +213,7 @@ fn blend(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
         blend.depth / body.cell
     );
     let mut remedies = vec![Remedy::by_hand("flesh needs room: a smaller angle of the joint there helps most")];
-    if own.hold == Hold::Hard {
+    if own.hold != Hold::Soft {
         remedies.push(soft(body, "bones that hold by springs let flesh move out of the way"));
     }
     Some(Advice { finding, remedies })
@@ -226,7 +226,7 @@ fn stretch(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
         body.name, stretch.most, stretch.frame
     );
     let mut remedies = Vec::new();
-    if own.hold == Hold::Hard {
+    if own.hold != Hold::Soft {
         remedies.push(soft(body, "soft bones spread the stretch over more of the skin"));
     }
     remedies.push(finer(body, "smaller cells spread it too"));

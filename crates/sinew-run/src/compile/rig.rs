@@ -8,13 +8,14 @@ use sinew_fem::force::{AttachTarget, AttachmentParams};
 use sinew_fem::model::{FollowParams, FollowedBy, PinParams, RigidParams};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::lattice::HexLattice;
+use sinew_geometry::proximity::RestSurface;
 use sinew_geometry::shape::{Capsule, Pose};
 use sinew_math::Vec3;
 use sinew_rig::{Bone, Flesh};
 use sinew_scene::spec::body::Body;
 use sinew_scene::spec::material::material_spec;
 use sinew_scene::spec::rig::{Hold, Rig};
-use sinew_scene::{Character, Diagnostic, Interpolation, SceneCharacter, Track};
+use sinew_scene::{Character, Diagnostic, Dimension, Interpolation, SceneCharacter, Track, format_quantity};
 
 use super::Compiler;
 use super::bones::{RigBone, at_rest};
@@ -27,6 +28,9 @@ use super::rig_checks::Held;
 const SAMPLES_PER_FRAME: usize = 4;
 /// Nodes within this many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
 const HARD_REACH: f64 = 0.87;
+/// Minimum number of cells from the axis of a bone to the skin for `hold = "auto"` to choose hard. With fewer, most
+/// nodes around the bone are held: where such parts meet, the skin cannot give way.
+const HARD_DEPTH: f64 = 2.0;
 /// Joints that rotate by less, or move by less relative to the size of the body, are at rest. Files have single
 /// precision, and the solver cannot balance forces that are rounding errors.
 const AT_REST: f64 = 1e-6;
@@ -76,7 +80,8 @@ impl Compiler<'_> {
         rigged: &RiggedBody,
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
-        let bones = self.bones(index, body, rig, &rigged.character)?;
+        let mut bones = self.bones(index, body, rig, &rigged.character)?;
+        self.choose_holds(body, &mut bones, &rigged.character.flesh, lattice.cell);
         let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
         self.problems.extend(strays);
         if bones.iter().all(|bone| bone.hold == Hold::Slide) {
@@ -153,6 +158,30 @@ impl Compiler<'_> {
         self.note_holds(body, rig, &rigged.character.flesh, &held);
         self.note_stiff(body, rigged, &held, lattice.cell, |node| owners[node as usize].is_some());
         Ok(())
+    }
+
+    /// Decides which bones with `hold = "auto"` hold flesh softly, and notes them.
+    fn choose_holds(&mut self, body: &Body, bones: &mut [RigBone], flesh: &Flesh, cell: f64) {
+        if bones.iter().all(|bone| bone.hold != Hold::Auto) {
+            return;
+        }
+        let skin = RestSurface::new(flesh.surface.positions().to_vec(), flesh.surface.triangles().to_vec());
+        let depth = |x: Vec3| skin.nearest(x / body.scale).map_or(f64::INFINITY, |(_, _, depth)| depth * body.scale);
+        let mut soft = 0;
+        for bone in bones.iter_mut().filter(|bone| bone.hold == Hold::Auto) {
+            let depths = bone.capsule().map(|capsule| along(capsule, cell).into_iter().map(depth).collect::<Vec<_>>());
+            let is_thin = depths.is_some_and(|depths| median(depths) < HARD_DEPTH * cell);
+            bone.hold = if is_thin { Hold::Soft } else { Hold::Hard };
+            soft += usize::from(is_thin);
+        }
+        if soft > 0 {
+            let cell = format_quantity(cell, Dimension::LENGTH);
+            self.notes.push(format!(
+                "{}: {soft} of {} bones hold flesh by springs, because cells of {cell} are coarse for the flesh around them",
+                body.name,
+                bones.len()
+            ));
+        }
     }
 
     /// Sets the drivers of the skinning predictor. Joints that hold no flesh use the nearest ancestor that does.
@@ -357,6 +386,11 @@ fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[RigBon
         best.map(|(k, _)| k)
     };
     (0..lattice.node_places.len()).map(owner).collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Points along the axis of a bone.

@@ -18,6 +18,9 @@ words! {
         "soft" => Soft,
         /// The bone holds nothing: flesh slides over it without friction, and neither flesh nor skin gets inside.
         "slide" => Slide,
+        /// Hard where there are two cells or more from the axis of the bone to the skin, else soft: held nodes would
+        /// leave thinner flesh no freedom.
+        "auto" => Auto,
     }
 }
 

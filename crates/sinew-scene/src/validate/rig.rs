@@ -48,7 +48,7 @@ impl Checker<'_> {
             let problem = self.at(path, "springs act along the axis of a bone, but a surface has no axis");
             self.report(problem.hint("use `hold = \"hard\"` or `hold = \"slide\"`, or give it `ends` and `radius`"));
         }
-        if hold != Hold::Soft && bone.attachment_stiffness.is_some() {
+        if !matches!(hold, Hold::Soft | Hold::Auto) && bone.attachment_stiffness.is_some() {
             let problem =
                 self.at(&format!("{path}.attachment_stiffness"), "`attachment_stiffness` needs `hold = \"soft\"`");
             self.report(problem.hint("use `hold = \"soft\"`, or leave it out"));

@@ -19,6 +19,7 @@ use super::cycles::Cycles;
 use super::newton_loop::{Failure, NewtonLoop, STATIC_FORCING, Work, creeps};
 use super::search::{Caution, Direction, MAX_SHIFT, Step};
 use super::vectors::{dot, largest, norm};
+use crate::activity::count_newton_iteration;
 use crate::report::StepReport;
 
 /// Iterations of a step that count as ordinary.
@@ -159,6 +160,7 @@ impl NewtonLoop<'_> {
             }
             may_solve_locally = has_local_solves;
             report.newton_iterations += 1;
+            count_newton_iteration();
             let is_carried = iterations == 0 && !self.problem.model.skinning_predictor.is_empty();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
             let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
