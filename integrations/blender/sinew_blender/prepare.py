@@ -129,8 +129,8 @@ def plan_character(context: bpy.types.Context, thing: bpy.types.Object, files: F
     rate = frame_rate(scene)
     skin = [binary, "skin", str(glb), "--scene", str(files.path(".toml")), "-o", files.path(".pc2").name]
     skin += ["--young", f"{scene_file.number(young)} Pa", "--poisson", scene_file.number(poisson)]
-    skin += ["--frame-rate", scene_file.number(rate), "--start", "0 s"]
-    skin += ["--duration", f"{scene_file.number((len(poses) - 1) / rate)} s"]
+    skin += ["--frame-rate", f"{rate:.9g}", "--start", "0 s"]
+    skin += ["--duration", scene_file.seconds((len(poses) - 1) / rate)]
     # glTF files of Blender hold its units, while `poses` are in meters, as scenes of meshes are.
     skin += ["--cell", f"{scene_file.number(settings.cell)} m"] if settings.cell else []
     skin += ["--dynamic"] if settings.has_inertia else []

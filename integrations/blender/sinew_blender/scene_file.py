@@ -100,9 +100,9 @@ class MeshScene:
             "# Written by the Sinew add-on of Blender. To change it by hand, tick \"Keep My Scene\" in the panel first.",
             f"title = {quoted(self.title)}",
             'up = "z"',
-            f'duration = "{number(self.frames / self.frame_rate)} s"   # {self.frames} frames',
-            f"frame_rate = {number(self.frame_rate)}",
-            f"gravity = [{', '.join(number(value) for value in self.gravity)}]",
+            f'duration = "{seconds(self.frames / self.frame_rate)}"   # {self.frames} frames',
+            f"frame_rate = {self.frame_rate:.9g}",
+            f"gravity = {vector(self.gravity)}",
             "",
             "[solver]",
             f"substeps = {self.substeps}",
@@ -134,7 +134,7 @@ class MeshScene:
         motions = [pose @ numpy.linalg.inv(self.poses[0]) for pose in self.poses]
         if all(numpy.allclose(motion, numpy.eye(4), atol=1e-7) for motion in motions):
             return []
-        times = [quoted(f"{number(frame / self.frame_rate)} s") for frame in range(len(motions))]
+        times = [quoted(seconds(frame / self.frame_rate)) for frame in range(len(motions))]
         moved = (f"    [{time}, {vector(motion[:3, 3])}]," for time, motion in zip(times, motions))
         turned = (f"    [{time}, [{', '.join(map(vector, motion[:3, :3]))}]]," for time, motion in zip(times, motions))
         return ["[body.pin.motion]", "translation = [", *moved, "]", "deformation = [", *turned, "]"]
@@ -157,11 +157,15 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number in the fewest digits that single precision needs; Blender has no more."""
-    text = f"{float(value):.9g}"
-    return "0" if text == "-0" else text
+    """A number in the fewest digits that single precision needs, since Blender has no more."""
+    return numpy.format_float_positional(numpy.float32(value) + numpy.float32(0), trim="-")
+
+
+def seconds(time: float) -> str:
+    """A time with its unit."""
+    return f"{time:.9g} s"
 
 
 def vector(values: Sequence[float]) -> str:
-    """Numbers in brackets."""
-    return f"[{', '.join(number(value) for value in values)}]"
+    """Numbers in brackets; what rounding leaves of zeros is cut off."""
+    return f"[{', '.join(number(round(float(value), 9)) for value in values)}]"
