@@ -291,6 +291,17 @@ def cancels():
     assert (shown(thing, 1) - shown(thing, kept))[:, 2].min() > 0, "what was computed is not on the object"
 
 
+def abandoned():
+    """Another file is loaded during a run: the program ends, and the next run can begin."""
+    fresh("abandoned", frames=(1, 2000))
+    added("Ball", ball).sinew.substeps = 100
+    jobs = addon("jobs")
+    job = jobs.Job(addon("prepare").plan(bpy.context))
+    job.start()
+    addon("operators").SINEW_OT_run.cancel(types.SimpleNamespace(), bpy.context)
+    assert job._process.wait(20) != 0 and bpy.ops.sinew.run.poll(), "the run goes on"
+
+
 def refused(thing, *phrases):
     """Runs, and expects all phrases in the error and in the panel."""
     try:
@@ -462,6 +473,6 @@ def tissues():
 check("add-on as a plain add-on", plain_addon)
 check("add-on as an extension", extension)
 check("add-on without a saved file", unsaved)
-for test in [falls, held, moved, character, cancels, wrong_program, wrong_selection, wrong_mesh, wrong_file, panel, tissues]:
+for test in [falls, held, moved, character, cancels, abandoned, wrong_program, wrong_selection, wrong_mesh, wrong_file, panel, tissues]:
     check(f"add-on {test.__name__}", test)
 verdict()

@@ -126,7 +126,9 @@ def play(thing: bpy.types.Object, path: str, first_frame: int) -> None:
     thing.update_tag()
 
 
-def end_current() -> None:
-    """Ends the run in progress, if there is one, without waiting for it."""
+def abandon() -> None:
+    """Ends the run in progress, if there is one, and forgets it: nobody will ask for its result."""
+    global current
     if current is not None:
         current.cancel()
+        current = None

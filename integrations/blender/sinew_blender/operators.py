@@ -49,7 +49,7 @@ class SINEW_OT_run(bpy.types.Operator):
 
     def cancel(self, _context: bpy.types.Context) -> None:
         """Blender ends the operator, as when another file is loaded."""
-        self._job.cancel()
+        jobs.abandon()
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         """From a script: waits for the end."""
@@ -73,7 +73,7 @@ class SINEW_OT_cancel(bpy.types.Operator):
 
     def execute(self, _context: bpy.types.Context) -> set[str]:
         """Asks the program to end."""
-        jobs.end_current()
+        jobs.current.cancel()
         return {"FINISHED"}
 
 
@@ -188,6 +188,6 @@ def register() -> None:
 
 def unregister() -> None:
     """Ends the run in progress and takes the operators away again."""
-    jobs.end_current()
+    jobs.abandon()
     for operator in reversed(CLASSES):
         bpy.utils.unregister_class(operator)
