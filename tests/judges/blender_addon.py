@@ -18,6 +18,7 @@ import bpy  # isort: skip; brings the other modules of Blender
 
 import bmesh
 import numpy
+import trimesh
 from mathutils import Matrix
 
 ARCHIVE = pathlib.Path(os.environ["SINEW_BLENDER_ZIP"])
@@ -141,6 +142,8 @@ def falls():
     before = shown(thing, 1)
     assert bpy.ops.sinew.run() == {"FINISHED"}
     assert thing.sinew.state == "DONE" and thing.sinew.message.startswith("Done: 13 frames"), thing.sinew.message
+    # The object is mirrored, its surface in the world is not inside out.
+    assert trimesh.load(FOLDER / "falls/sinew/Ball.001.obj", process=False).volume > 0
     for frame in (1, 7, 13, 40):
         steps = 2 * (min(frame, 13) - 1)
         fall = GRAVITY / 48**2 * steps * (steps + 1) / 2
@@ -300,6 +303,35 @@ def abandoned():
     job.start()
     addon("operators").SINEW_OT_run.cancel(types.SimpleNamespace(), bpy.context)
     assert job._process.wait(20) != 0 and bpy.ops.sinew.run.poll(), "the run goes on"
+
+
+def caches():
+    """Points go to the vertices that they are, by the transform of their frame; damaged caches are told."""
+    cache, problem = addon("cache"), addon("errors").Problem
+    source, target = FOLDER / "source.pc2", FOLDER / "target.pc2"
+    poses = numpy.arange(18, dtype="<f4").reshape(3, 2, 3)
+    head = cache.HEAD.pack(cache.MAGIC, 1, 2, 0.0, 1.0, 3)
+    source.write_bytes(head + poses.tobytes())
+    shift = numpy.eye(4)
+    shift[0, 3] = 100
+    # Frames beyond those of the object are left out.
+    assert cache.convert(source, target, numpy.array([1, 0]), [numpy.eye(4), shift]) == 2
+    assert numpy.array_equal(points_of(target), [poses[0, ::-1], poses[1, ::-1] + [100, 0, 0]])
+    damaged = [
+        (b"MESHCACHE***" + head[12:], [1, 0], "not a point cache"),
+        (head + poses.tobytes()[:30], [1, 0], "ends early"),
+        (head + poses.tobytes(), [0, 1, 2], "moves 2 points, but the object has 3"),
+    ]
+    before = target.read_bytes()
+    for content, order, phrase in damaged:
+        source.write_bytes(content)
+        try:
+            cache.convert(source, target, numpy.array(order), [shift, shift])
+        except problem as error:
+            assert phrase in str(error), error
+        else:
+            raise AssertionError(f"it should say: {phrase}")
+    assert target.read_bytes() == before, "the good cache is gone"
 
 
 def refused(thing, *phrases):
@@ -473,6 +505,20 @@ def tissues():
 check("add-on as a plain add-on", plain_addon)
 check("add-on as an extension", extension)
 check("add-on without a saved file", unsaved)
-for test in [falls, held, moved, character, cancels, abandoned, wrong_program, wrong_selection, wrong_mesh, wrong_file, panel, tissues]:
+for test in [
+    falls,
+    held,
+    moved,
+    character,
+    caches,
+    cancels,
+    abandoned,
+    wrong_program,
+    wrong_selection,
+    wrong_mesh,
+    wrong_file,
+    panel,
+    tissues,
+]:
     check(f"add-on {test.__name__}", test)
 verdict()
