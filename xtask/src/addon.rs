@@ -1,4 +1,5 @@
-//! `cargo xtask addon`: the add-on for Blender as an archive that Blender installs, as an extension or as a plain add-on.
+//! `cargo xtask addon`: the add-on for Blender as an archive that Blender installs, as an extension or as a plain
+//! add-on.
 //!
 //! Members are stored without compression. Reference: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version
 //! 6.3.10 (2022).

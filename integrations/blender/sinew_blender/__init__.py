@@ -1,7 +1,7 @@
 """Sinew in Blender: simulated flesh for meshes and rigged characters.
 
-The panel "Sinew" in the sidebar of the 3D view writes a scene beside the .blend, runs the program `sinew` on it, and plays
-the result on the same object.
+The panel "Sinew" in the sidebar of the 3D view writes a scene beside the .blend, runs the program `sinew` on it, and
+plays the result on the same object.
 """
 
 from . import operators, panel, preferences, settings

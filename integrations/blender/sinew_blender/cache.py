@@ -25,8 +25,8 @@ def sample_count(path: pathlib.Path) -> int:
 def convert(source: pathlib.Path, target: pathlib.Path, order: numpy.ndarray, local: Sequence[numpy.ndarray]) -> int:
     """Writes a cache in local coordinates and returns its number of poses.
 
-    `order[i]` is the vertex of the object that point i of the source moves. `local[k]` takes the points of pose k from the
-    scene to the object; poses beyond the list are left out.
+    `order[i]` is the vertex of the object that point i of the source moves. `local[k]` takes the points of pose k from
+    the scene to the object; poses beyond the list are left out.
     """
     partial = target.with_name(target.name + ".part")
     with source.open("rb") as file, partial.open("wb") as out:
@@ -34,8 +34,8 @@ def convert(source: pathlib.Path, target: pathlib.Path, order: numpy.ndarray, lo
         if points != len(order) or len(numpy.unique(order)) != points:
             raise Problem(
                 f"The cache moves {points} points, but the object has {len(order)} vertices: {source}\n"
-                "The surface has vertices at equal positions that were merged (Mesh › Clean Up › Merge by Distance), or "
-                "the object has changed since."
+                "Vertices at equal positions were merged (Mesh › Clean Up › Merge by Distance does so for good), or the "
+                "object has changed since."
             )
         samples = min(samples, len(local))
         out.write(HEAD.pack(MAGIC, 1, points, 0.0, 1.0, samples))

@@ -17,7 +17,7 @@ from .errors import Problem
 # The exporter writes attributes with an underscore; this one tells which vertex of Blender a point of the file is.
 VERTEX = "_sinew_vertex"
 
-# What flesh needs: the mesh at rest as it is below the modifiers, its weights, and the motion of its joints in every frame.
+# What flesh needs: the mesh at rest below its modifiers, its weights, and the motion of its joints in every frame.
 OPTIONS = {
     "export_format": "GLB",
     "use_selection": True,
@@ -52,12 +52,13 @@ def armature_of(thing: bpy.types.Object) -> bpy.types.Object:
     modifier = armature_modifier(thing)
     if modifier is None or modifier.object is None:
         raise Problem(
-            f'No armature moves "{thing.name}". Give it an Armature modifier with the skeleton, or simulate it as a mesh.'
+            f'No armature moves "{thing.name}". Give it an Armature modifier with the skeleton, or simulate it as a '
+            "mesh."
         )
     if modifier != thing.modifiers[0]:
         raise Problem(
-            f'"{thing.name}" has the modifier "{thing.modifiers[0].name}" above its Armature. Apply it or move it below: flesh '
-            "needs the mesh that the skeleton moves."
+            f'"{thing.name}" has the modifier "{thing.modifiers[0].name}" above its Armature. Apply it or move it below: '
+            "flesh needs the mesh that the skeleton moves."
         )
     return modifier.object
 

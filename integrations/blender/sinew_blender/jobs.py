@@ -83,7 +83,7 @@ class Job:
         self._process = program.start(self._waiting.pop(0), self.plan.folder, self.plan.log)
 
     def _finish(self, status: int) -> None:
-        """Takes back what the program has written, and says how it ended. Status 1: an expectation of the scene failed."""
+        """Takes back what was computed, and says how it ended. Status 1: an expectation of the scene failed."""
         frames = self._take_back() if self.plan.result.is_file() else 0
         if status in (0, 1) and frames:
             said = program.warnings(self.plan.log) if status == 0 else program.complaint(self.plan.log)

@@ -12,8 +12,9 @@ import subprocess
 from .errors import Problem
 
 INSTALL = (
-    "Download the program with a release of Sinew, or build it from the sources with `cargo install --path .`, or install "
-    "the Python package of Sinew with pip. Then put it on the search path, or name the file in the preferences of this add-on."
+    "Download the program with a release of Sinew, or build it from the sources with `cargo install --path .`, or "
+    "install the Python package of Sinew with pip. Then put it on the search path, or name the file in the preferences "
+    "of this add-on."
 )
 
 # Where installers put programs; a Blender that was started from a menu may lack these folders in its search path.
@@ -49,7 +50,7 @@ def start(words: list[str], folder: pathlib.Path, log: pathlib.Path) -> subproce
 def interrupt(process: subprocess.Popen) -> None:
     """Asks a command to end as Ctrl-C does: it keeps its frames and closes its files."""
     if process.poll() is None:
-        # Windows delivers Ctrl-C only within one console. The recording is valid at any moment, so nothing else is lost.
+        # Windows delivers Ctrl-C only within one console. The recording is valid at any moment, so it is kept.
         process.terminate() if os.name == "nt" else process.send_signal(signal.SIGINT)
 
 

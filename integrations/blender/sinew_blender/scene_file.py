@@ -95,6 +95,7 @@ class MeshScene:
 
     def text(self) -> str:
         """The scene as TOML."""
+        cell = f'cell = "{number(self.cell_size())} m"'
         repair = ', repair = "winding"' if self.repairs else ""
         lines = [
             "# Written by the Sinew add-on of Blender. To change it by hand, tick \"Keep My Scene\" in the panel first.",
@@ -109,7 +110,7 @@ class MeshScene:
             "",
             "[[body]]",
             'name = "flesh"',
-            f'mesh = {{ from = "fill", surface = {quoted(self.surface_file)}, cell = "{number(self.cell_size())} m"{repair} }}',
+            f'mesh = {{ from = "fill", surface = {quoted(self.surface_file)}, {cell}{repair} }}',
             *self.material.lines(),
             *self._pins(),
         ]
