@@ -149,6 +149,18 @@ def own_points():
     assert numpy.abs(sampled(mesh("bar").GetPointsAttr(), 6) - given)[:4].max() < 1e-7
 
 
+def merged_points():
+    """A surface that is closed only by merging vertices has the merged ones."""
+    corners = [line.split()[1:] for line in BAR.splitlines() if line.startswith("f")]
+    points = [line for line in BAR.splitlines() if line.startswith("v")]
+    torn = [points[int(corner) - 1] for face in corners for corner in face]
+    faces = [f"f {4 * face + 1} {4 * face + 2} {4 * face + 3} {4 * face + 4}" for face in range(len(corners))]
+    groups = ["g left", faces[0], "g rest", *faces[1:]]
+    (FOLDER / "torn.obj").write_text("\n".join([*torn, *groups]) + "\n")
+    stage = made("merged", text=SCENE.replace("bar.obj", "torn.obj"))
+    assert len(mesh("bar", stage).GetPointsAttr().Get(0.0)) == len(points) < len(torn)
+
+
 def recorded_points():
     """Bodies of cells have their surface nodes, in the order of `surface_nodes`."""
     expected = ARRAYS["positions/jelly-cube"][:, ARRAYS["surface_nodes/jelly-cube"]].astype("f4")
@@ -212,7 +224,7 @@ def composed(name, rate, **how):
 
 
 def sublayer_and_reference():
-    """A sublayer keeps /World; a reference needs no prim path. USD fits the time codes to those of the shot, but neither axes nor units."""
+    """A sublayer keeps /World; a reference needs no prim path. USD fits time codes, but neither axes nor units."""
     expected = sampled(mesh("bar").GetPointsAttr(), 4)
     for number, file in enumerate(["page.usda", "page_clips.usda"]):
         below = composed(f"sublayer{number}.usda", 24, sublayer=f"./{file}")
@@ -298,6 +310,7 @@ for test in [
     velocities,
     finer_velocities,
     own_points,
+    merged_points,
     recorded_points,
     rigid_shapes,
     up_axes,
