@@ -1,4 +1,4 @@
-"""The add-on for Blender takes meshes and characters through the program and plays what it computed; wrong input is told."""
+"""The add-on for Blender takes meshes and characters through the program and plays the result; wrong input is an error."""
 
 import json
 import os
@@ -306,7 +306,7 @@ def abandoned():
 
 
 def caches():
-    """Points go to the vertices that they are, by the transform of their frame; damaged caches are told."""
+    """Points go to the vertices that they are, by the transform of their frame; damaged caches are errors."""
     cache, problem = addon("cache"), addon("errors").Problem
     source, target = FOLDER / "source.pc2", FOLDER / "target.pc2"
     poses = numpy.arange(18, dtype="<f4").reshape(3, 2, 3)
@@ -334,7 +334,7 @@ def caches():
     assert target.read_bytes() == before, "the good cache is gone"
 
 
-def refused(thing, *phrases):
+def rejected(thing, *phrases):
     """Runs, and expects all phrases in the error and in the panel."""
     try:
         bpy.ops.sinew.run()
@@ -362,19 +362,19 @@ def wrong_program():
     thing.modifiers.new("Sinew", "MESH_CACHE").filepath = "//sinew/old.pc2"
     try:
         preferences().program = str(FOLDER / "nowhere")
-        refused(thing, "does not exist", "nowhere", "cargo install")
+        rejected(thing, "does not exist", "nowhere", "cargo install")
         preferences().program = str(FOLDER / "wrong/shot.blend")
-        refused(thing, "cannot be started", "Permission denied", "preferences")
+        rejected(thing, "cannot be started", "Permission denied", "preferences")
         preferences().program = script("fails", "#!/bin/sh\necho 'note: all is well'\necho 'error: it broke\nhint: mend it'\nexit 2\n")
-        refused(thing, "error: it broke\nhint: mend it")
+        rejected(thing, "error: it broke\nhint: mend it")
         assert "note" not in thing.sinew.message
         preferences().program = script("silent", "#!/bin/sh\nexit 3\n")
-        refused(thing, "ended with status 3")
+        rejected(thing, "ended with status 3")
         preferences().program = ""
         path, program = os.environ["PATH"], addon("program")
         folders, program.USUAL_FOLDERS, os.environ["PATH"] = program.USUAL_FOLDERS, (), ""
         try:
-            refused(thing, "was not found", "cargo install", "preferences of this add-on")
+            rejected(thing, "was not found", "cargo install", "preferences of this add-on")
             assert "was not found" in " ".join(panel_texts()), "the panel does not say so at once"
         finally:
             program.USUAL_FOLDERS, os.environ["PATH"] = folders, path
@@ -387,62 +387,62 @@ def wrong_selection():
     fresh("wrong")
     thing = added("Ball", ball)
     thing.select_set(False)
-    refused(thing, "Nothing is selected")
+    rejected(thing, "Nothing is selected")
     bpy.context.view_layer.objects.active = None
-    refused(None, "Nothing is selected")
+    rejected(None, "Nothing is selected")
     empty = bpy.data.objects.new("Empty", None)
     bpy.context.collection.objects.link(empty)
     choose(empty)
-    refused(empty, '"Empty" is not a mesh')
+    rejected(empty, '"Empty" is not a mesh')
     choose(thing)
     bpy.ops.object.mode_set(mode="EDIT")
-    refused(thing, "Object Mode")
+    rejected(thing, "Object Mode")
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def wrong_mesh():
     fresh("wrong")
     thing = added("Ball", lambda editable: (ball(editable), editable.faces.remove(list(editable.faces)[0])))
-    refused(thing, "error: ", "open")
+    rejected(thing, "error: ", "open")
     direct = subprocess.run(
         [SINEW, "run", "Ball.toml", "-o", "other"], cwd=FOLDER / "wrong/sinew", capture_output=True, text=True
     )
     assert thing.sinew.message == direct.stderr[direct.stderr.index("error") :].strip(), "not word for word"
     thing.sinew.repairs = True
     assert bpy.ops.sinew.run() == {"FINISHED"}
-    refused(added("Loose", lambda editable: (ball(editable), editable.verts.new((1, 1, 1)))), "1 vertices without faces")
-    refused(added("None", lambda editable: None), "no faces")
-    refused(added("Flat", ball, Matrix.Diagonal((1, 1, 0, 1))), "scale of zero")
+    rejected(added("Loose", lambda editable: (ball(editable), editable.verts.new((1, 1, 1)))), "1 vertices without faces")
+    rejected(added("None", lambda editable: None), "no faces")
+    rejected(added("Flat", ball, Matrix.Diagonal((1, 1, 0, 1))), "scale of zero")
     thing = added("Bar", bar)
     thing.sinew.pins.add().group = "gone"
-    refused(thing, 'no vertex group "gone"')
+    rejected(thing, 'no vertex group "gone"')
     thing.sinew.pins.clear()
     hold(thing, "corner", [0])
-    refused(thing, '"corner" contains no whole face')
+    rejected(thing, '"corner" contains no whole face')
     thing.sinew.pins.clear()
     thing.sinew.keeps_scene = True
-    refused(thing, "no scene to keep")
+    rejected(thing, "no scene to keep")
 
 
 def wrong_file():
     fresh("wrong")
     thing = added("Ball", ball)
     bpy.context.scene.frame_end = bpy.context.scene.frame_start
-    refused(thing, "no frames")
+    rejected(thing, "no frames")
     bpy.context.scene.frame_end = 13
     thing.sinew.kind = "CHARACTER"
-    refused(thing, 'No armature moves "Ball"')
+    rejected(thing, 'No armature moves "Ball"')
     thing = person()
     thing.parent.hide_set(True)
-    refused(thing, '"Skeleton" is hidden')
+    rejected(thing, '"Skeleton" is hidden')
     thing.modifiers.new("Mirror", "MIRROR")
     thing.modifiers.move(1, 0)
-    refused(thing, '"Mirror" above its Armature')
+    rejected(thing, '"Mirror" above its Armature')
 
 
 def unsaved():
     """Before any file was saved."""
-    refused(added("Ball", ball), "Save the .blend first")
+    rejected(added("Ball", ball), "Save the .blend first")
 
 
 class Layout:

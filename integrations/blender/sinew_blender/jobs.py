@@ -83,19 +83,19 @@ class Job:
         self._process = program.start(self._waiting.pop(0), self.plan.folder, self.plan.log)
 
     def _finish(self, status: int) -> None:
-        """Takes back what was computed, and says how it ended. Status 1: an expectation of the scene failed."""
-        frames = self._take_back() if self.plan.result.is_file() else 0
+        """Reads the frames back and reports how the run ended. Status 1: an expectation of the scene failed."""
+        frames = self._read_back() if self.plan.result.is_file() else 0
         if status in (0, 1) and frames:
-            said = program.warnings(self.plan.log) if status == 0 else program.complaint(self.plan.log)
+            said = program.warnings(self.plan.log) if status == 0 else program.error_text(self.plan.log)
             self._show("DONE", "\n".join(filter(None, [f"Done: {frames} frames", said])), 1.0)
         elif self.is_cancelled:
             kept = f"Cancelled: {frames} frames are kept" if frames else "Cancelled"
-            self._show("CANCELLED", f"{kept}\n{program.complaint(self.plan.log)}", 0.0)
+            self._show("CANCELLED", f"{kept}\n{program.error_text(self.plan.log)}", 0.0)
         else:
-            said = program.complaint(self.plan.log) or f"The program ended with status {status} and said nothing."
+            said = program.error_text(self.plan.log) or f"The program ended with status {status} and said nothing."
             self._show("FAILED", said, 0.0)
 
-    def _take_back(self) -> int:
+    def _read_back(self) -> int:
         """Plays the cache on the object; returns its number of poses."""
         thing = self.object()
         if thing is None:

@@ -139,7 +139,7 @@ class SINEW_OT_report(bpy.types.Operator):
 
 
 def begin(operator: bpy.types.Operator, context: bpy.types.Context) -> jobs.Job | None:
-    """Starts the run of the active object; a problem is told in the panel and as a report."""
+    """Starts the run of the active object; a problem appears in the panel and as a report."""
     try:
         job = jobs.Job(plan(context))
         job.start()

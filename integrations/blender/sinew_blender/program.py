@@ -66,7 +66,7 @@ def progress(run: pathlib.Path, process: subprocess.Popen) -> tuple[int, int]:
     return int(manifest.get("frames", 0)), int(manifest.get("frames_planned", 0))
 
 
-def complaint(log: pathlib.Path) -> str:
+def error_text(log: pathlib.Path) -> str:
     """What the program said from its first error on, or all of it if it named none."""
     lines = _lines(log)
     first = next((number for number, line in enumerate(lines) if line.startswith("error")), 0)
