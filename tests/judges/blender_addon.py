@@ -4,8 +4,11 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 import types
 
 from judge import ROOT, SINEW, check, folder, sinew, verdict
@@ -256,6 +259,38 @@ def character():
     turned = numpy.stack([recorded[..., 0], -recorded[..., 2], recorded[..., 1]], axis=-1)
     for frame, points in enumerate(turned, start=3):
         near(shown(thing, frame)[order], points, 1e-6, f"frame {frame}")
+
+
+def jiggles():
+    """With inertia the flesh lags behind; without a unit of a meter it has no weight."""
+    fresh("jiggles", frames=(3, 9))
+    thing = person()
+    bpy.ops.sinew.run()
+    still = shown(thing, 7)
+    thing.sinew.has_inertia, thing.sinew.tissue = True, "gel"
+    bpy.ops.sinew.run()
+    assert numpy.abs(shown(thing, 7) - still).max() > 1e-3, "nothing jiggles"
+    bpy.context.scene.unit_settings.scale_length = 0.01
+    rejected(thing, "Unit Scale of 1")
+
+
+def ends_by_signal():
+    """Ctrl-C during a script cancels the run, not the script."""
+    fresh("ends_by_signal", frames=(1, 2000))
+    thing = added("Ball", ball)
+    thing.sinew.substeps = 10
+    manifest = FOLDER / "ends_by_signal/sinew/Ball.run/manifest.json"
+
+    def interrupt():
+        while not (manifest.is_file() and json.loads(manifest.read_text())["frames"] > 1):
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
+    bpy.ops.sinew.run()
+    thread.join()
+    assert thing.sinew.state == "CANCELLED" and "frames are kept" in thing.sinew.message, thing.sinew.message
 
 
 def event(kind):
@@ -510,6 +545,8 @@ for test in [
     held,
     moved,
     character,
+    jiggles,
+    ends_by_signal,
     caches,
     cancels,
     abandoned,

@@ -64,9 +64,11 @@ class Job:
 
     def wait(self) -> None:
         """Polls until the end. Ctrl-C cancels the run and keeps its frames."""
-        while not self.poll():
+        has_ended = False
+        while not has_ended:
             try:
                 time.sleep(INTERVAL)
+                has_ended = self.poll()
             except KeyboardInterrupt:
                 self.cancel()
 
