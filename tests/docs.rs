@@ -32,6 +32,7 @@ fn is_path(piece: &str) -> bool {
         "examples/",
         "python/",
         "xtask/",
+        "integrations/",
         ".ci/",
         ".cargo/",
     ];

@@ -1,9 +1,10 @@
-//! `cargo xtask dist`: what can be handed to others, in `target/dist`: a stripped program, the wheel, and their
-//! checksums.
+//! `cargo xtask dist`: what can be handed to others, in `target/dist`: a stripped program, the wheel, the
+//! add-on for Blender, and their checksums.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use crate::addon;
 use crate::python;
 use crate::step::{cargo, stream, target};
 
@@ -66,6 +67,9 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, String> {
         let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
         sources.push((wheel, name));
     }
+    let addon = addon::built(&target().join("addon"))?;
+    let name = addon.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    sources.push((addon, name));
     let folder = target().join("dist");
     if let Err(error) = std::fs::remove_dir_all(&folder)
         && error.kind() != std::io::ErrorKind::NotFound

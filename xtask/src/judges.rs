@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use crate::addon;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, binary, root, stream, target};
 use crate::test::Options;
@@ -44,6 +45,10 @@ pub fn run(_: &Options) -> Outcome {
         return Outcome::single(NAME, Verdict::Skipped(reason), start.elapsed().as_secs_f64());
     }
     let environment = environment();
+    let addon = match addon::built(&environment.folder().join("addon")) {
+        Ok(path) => path,
+        Err(reason) => return Outcome::single(NAME, Verdict::Failed(reason), start.elapsed().as_secs_f64()),
+    };
     let mut counts = [0; 3];
     let mut failed = Vec::new();
     let mut scripts = scenes::files_below(&root().join("tests/judges"), "py");
@@ -55,6 +60,7 @@ pub fn run(_: &Options) -> Outcome {
         command.arg(script).current_dir(root());
         command
             .env("SINEW", binary("sinew"))
+            .env("SINEW_BLENDER_ZIP", &addon)
             .env("JUDGE_FOLDER", environment.folder().join("work"))
             .env("NODE_PATH", environment.node_modules());
         command.env("PYTHONDONTWRITEBYTECODE", "1");

@@ -1,7 +1,8 @@
-//! Chores of the repository: `cargo xtask test | docs | rustdoc | wheel | dist | demo | bench`.
+//! Chores of the repository: `cargo xtask test | docs | rustdoc | wheel | addon | dist | demo | bench`.
 //!
 //! One small dependency, so that the first `cargo xtask` on a fresh clone compiles in seconds.
 
+mod addon;
 mod deny;
 mod dist;
 mod judges;
@@ -32,9 +33,10 @@ Commands:
   rustdoc [--private] [--open]    Build the pages of all crates with rendered formulas; a warning is an error
                                   --private adds private items; --open shows them in a browser
   wheel                           Build the Python wheel into target/wheels and print its path
-  dist [OPTIONS]                  Build a stripped program, the wheel and their SHA-256 into target/dist and print their paths; the program is
-                                  static where the musl target of this machine is installed
-                                  --no-wheel        only the program
+  addon                           Write the add-on for Blender as an archive into target/addon and print its path
+  dist [OPTIONS]                  Build a stripped program, the wheel, the add-on for Blender and their SHA-256 into target/dist and print their
+                                  paths; the program is static where the musl target of this machine is installed
+                                  --no-wheel        without the wheel
                                   --program FILE    take this program instead of building ours
   demo                            Run the demo and write the pictures of README and guide (docs/images/)
   bench                           Run `sinew bench svd3` and `sinew bench beam` and print their JSON
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Some("rustdoc") => rustdoc::run(rest),
         Some("demo") => demo(),
         Some("wheel") => python::wheel(),
+        Some("addon") => addon::run(),
         Some("dist") => dist::run(rest),
         Some("bench") => bench(rest),
         Some("help" | "--help" | "-h") => {
