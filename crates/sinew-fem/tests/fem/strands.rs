@@ -205,6 +205,59 @@ fn ends_of_straight_columns_feel_the_force_of_the_muscle() {
     }
 }
 
+/// CHE-56: every generator pulls with its own factor, column after column. Nodes of straight columns of equal stretch
+/// feel the difference of the generators on either side.
+#[test]
+fn factors_scale_the_forces_of_their_own_generators() {
+    let (activation, stretch, curves) = (0.6, 1.1, FiberCurves::chen());
+    let factor = |column: usize, segment: usize| 0.5 + 0.1 * (8 * column + segment) as f64;
+    let factors: Vec<f64> = (0..32).map(|k| factor(k / 8, k % 8)).collect();
+    let model = bar(|params| params.factors = factors.clone(), |_, _| {});
+    let (state, mut control, contacts) = (model.initial_state(), model.initial_control(), Contacts::default());
+    control.set_by_name("bar.activation.belly", activation).unwrap();
+    let x: Vec<Vec3> = state.positions.iter().map(|x| Vec3::new(stretch * x.x, x.y, x.z)).collect();
+    let ctx = StepContext { time: 1.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
+    let mut gradient = vec![Vec3::zero(); x.len()];
+    model.forces_of::<Strand>().next().unwrap().add_gradient(&x, &ctx, &mut gradient);
+    let alone = FROG / 4.0 * (curves.passive.value(stretch) + activation * curves.active.value(stretch));
+    for (g, place) in gradient.iter().zip(&state.positions) {
+        let column = match (place.y > 1e-3, place.z > 1e-3) {
+            (false, false) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+            (false, true) => 3,
+        };
+        let slice = (place.x / LENGTH * 8.0).round() as usize;
+        let before = if slice > 0 { factor(column, slice - 1) } else { 0.0 };
+        let after = if slice < 8 { factor(column, slice) } else { 0.0 };
+        let expected = Vec3::new(alone * (before - after), 0.0, 0.0);
+        assert!((*g - expected).norm() < 1e-12, "{g:?} instead of {expected:?} at {place:?}");
+    }
+}
+
+/// CHE-51: the tendons of a group together pull with F₀ₜ times their curve at their strain, as the probe says (CHE-53),
+/// and not at all while they are slack.
+#[test]
+fn tendons_share_the_force_of_their_group() {
+    let model = bar(|_| {}, hang);
+    let (state, mut control, contacts) = (model.initial_state(), model.initial_control(), Contacts::default());
+    let tendons = model.forces_of::<TendonStrand>().nth(1).unwrap();
+    for strain in [-0.1, 0.005, 0.02, 0.05] {
+        control.set_by_name("bar.tendon.right.x", 0.01 * strain).unwrap();
+        let ctx = StepContext { time: 1.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
+        let mut gradient = vec![Vec3::zero(); state.positions.len()];
+        tendons.add_gradient(&state.positions, &ctx, &mut gradient);
+        let probed = tendons.total_force(&state.positions, &control);
+        let expected = if strain > 0.0 { FROG * Curve::tendon_zajac().value(strain) } else { 0.0 };
+        for force in [-gradient.iter().copied().sum::<Vec3>(), probed] {
+            // The strain is a difference of lengths of 1 cm, so its rounding error is 1e-15 or less.
+            let apart = (force - Vec3::new(expected, 0.0, 0.0)).norm();
+            assert!(apart < 1e-11 * FROG, "{force:?} instead of {expected} N at a strain of {strain}");
+        }
+        assert!((tendons.mean_strain(&state.positions, &control) - strain).abs() < 1e-12);
+    }
+}
+
 /// A muscle between two tendons at fixed anchors. Both pull with equal force: that of the muscle at its length, minus
 /// the resistance of the flesh. A clamp that comes nearer lets the tendons go slack, and shortening reduces the force.
 #[test]
