@@ -20,7 +20,7 @@ fn millimeters(scene: &str, key: &str) -> f64 {
     let factor = match unit {
         "mm" => 1.0,
         "cm" => 10.0,
-        "µm" => 1e-3,
+        "um" => 1e-3,
         other => panic!("{other}"),
     };
     number.parse::<f64>().expect("a number") * factor
@@ -54,7 +54,7 @@ fn a_fist_of_coarse_cells_takes_few_iterations() {
 fn fine_cells_are_held_hard() {
     let folder = fresh_folder("skin_sizes_fine");
     told(&folder, &["character", "arm", "-o", "arm.glb"]);
-    let options = ["--cell", "1.2 cm", "--frames", "0..0", "--contact", "none", "--no-pictures"];
+    let options = ["--cell", "8 mm", "--frames", "0..0", "--contact", "none", "--no-pictures"];
     let output = told(&folder, &[&["skin", "arm.glb", "-o", "out/arm.usda"][..], &options].concat());
     assert!(!output.contains("by springs"), "{output}");
 }

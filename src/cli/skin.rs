@@ -396,7 +396,14 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     if !arguments.surface.is_empty() {
         let _ = writeln!(text, "surfaces = [{}]", list(&arguments.surface));
     }
-    let _ = writeln!(text, "hold = \"{}\"", if arguments.soft { "soft" } else { "auto" });
+    // The file with the bones may say how they hold flesh.
+    let says_hold = bones.parse::<toml::Table>().is_ok_and(|table| table.contains_key("hold"));
+    if arguments.soft && says_hold {
+        return Err(Failure::Other(format!("--soft: {} has a `hold` of its own; choose one", arguments.bones)));
+    }
+    if !says_hold {
+        let _ = writeln!(text, "hold = \"{}\"", if arguments.soft { "soft" } else { "auto" });
+    }
     text.push_str(bones.trim_end());
     if contact != "none" {
         let _ = write!(text, "\n\n[contact]\nmode = \"{contact}\"\n");
