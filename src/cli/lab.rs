@@ -150,6 +150,7 @@ fn expectations(outcome: &LabOutcome, console: Console) -> Result<Status, Failur
     }
     match (failed, outcome.expectations.len()) {
         (0, 0) => {}
+        (0, 1) => console.note("1 expectation holds"),
         (0, all) => console.note(&format!("{all} expectations hold")),
         (failed, all) => {
             console::message(&format!("{failed} of {all} expectations failed"));

@@ -124,7 +124,8 @@ impl Head {
             Some(own) => own,
             None if is_abscissa && name == TIME => Some("s"),
             None => {
-                let hint = suggest::value_hint(name, &known.names).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+                let hint =
+                    suggest::value_hint(name, &known.names).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
                 let whose = &known.whose;
                 let what = if is_abscissa {
                     format!("the first column is `{TIME}` or a value of {whose}; it")

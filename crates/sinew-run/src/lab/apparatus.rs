@@ -3,8 +3,8 @@
 use sinew_fem::force::Load as LoadForce;
 use sinew_fem::{Command, Simulation, State};
 use sinew_math::Vec3;
-use sinew_scene::{Scene, Track};
 use sinew_scene::spec::body::{Load, Traction};
+use sinew_scene::{Scene, Track};
 
 use super::session::{Session, Stop};
 use super::specimen::Specimen;

@@ -34,7 +34,7 @@ impl Doubt {
     }
 
     /// Whether the measurement is not to be trusted. Where the clamp pushes, forces are right for the flesh of the
-    /// scene, and developed forces for any flesh.
+    /// scene.
     pub fn is_serious(self) -> bool {
         self != Self::Pushes
     }
@@ -159,7 +159,7 @@ impl Doubts {
         let number = |value: f64| four_digits(value);
         match doubt {
             Doubt::Unstable => format!(
-                "fibers are unstable at {of}: {place} their lengths spread by {} optimal lengths, from {} to {}, more than {MAX_SPREAD}: \
+                "fibers are unstable at {of}: their lengths spread by {} optimal lengths (from {} to {}) {place}, more than {MAX_SPREAD}; \
                  weak sections stretch while others shorten. Stiffen the flesh (`c10`, `c01` of its material) or thicken the tendons",
                 number(*amount),
                 number(*shortest),
@@ -174,12 +174,13 @@ impl Doubts {
                     _ => "Stiffen the tendons, or raise `max_velocity`",
                 };
                 format!(
-                    "fibers are faster than `max_velocity` at {of}: {place} {} times as fast; the force–velocity curve says nothing of such speeds. {advice}",
+                    "fibers are faster than `max_velocity` at {of}: {} times as fast {place}; \
+                     the force–velocity curve says nothing of such speeds. {advice}",
                     number(*amount)
                 )
             }
             Doubt::Range => format!(
-                "fibers leave the range of the force curves at {of}: {place} they have {} to {} optimal lengths, and the curves cover {} to {}. \
+                "fibers leave the range of the force curves at {of}: they have {} to {} optimal lengths {place}, and the curves cover {} to {}. \
                  Stiffen the flesh, or move the clamp less",
                 number(*shortest),
                 number(*longest),
@@ -187,8 +188,8 @@ impl Doubts {
                 number(self.limits.range[1])
             ),
             Doubt::Pushes => format!(
-                "the clamp pushes at {of}: {place} with {} N, because flesh is in compression there, where a real muscle hangs loose. \
-                 Read negative forces as zero; developed forces are not affected",
+                "the clamp pushes at {of}: with {} N {place}, because flesh is in compression, where a real muscle hangs loose. \
+                 Read such forces as zero",
                 number(*amount)
             ),
         }
@@ -240,7 +241,9 @@ mod tests {
         }
         let told = doubts.warnings(Protocol::TensionLength);
         assert_eq!(told.len(), 1);
-        for part in ["3 of 4 points", "spread by 0.7123", "0.6438 to 1.356", "Stiffen the flesh", "thicken the tendons"] {
+        for part in
+            ["3 of 4 points", "spread by 0.7123", "from 0.6438 to 1.356", "Stiffen the flesh", "thicken the tendons"]
+        {
             assert!(told[0].contains(part), "{part}: {}", told[0]);
         }
     }

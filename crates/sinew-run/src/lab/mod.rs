@@ -225,8 +225,8 @@ pub fn examine(
     let beside = data.map_or_else(Vec::new, |data| beside::compare(&data, &sheet, protocol));
     plots.splice(0..0, beside.iter().map(Beside::plot));
     let mut warnings = doubts.warnings(protocol);
-    let verdict = verdict::verdict(&sheet, &comparison, far_force.is_some());
-    warnings.extend(far_force);
+    let verdict = verdict::verdict(&sheet, &comparison, far_force.as_ref());
+    warnings.extend(far_force.map(|far| far.long));
     warnings.extend(beside.iter().filter_map(Beside::warning));
     let mut outcome = LabOutcome {
         protocol,
@@ -287,7 +287,8 @@ fn named(specimen: &Specimen, protocol: Protocol, found: &[(&'static str, f64)],
         ("rest_pennation", specimen.cosine.acos().to_degrees()),
         ("cells", specimen.cells as f64),
     ];
-    let value = |name: &str| found.iter().chain(&given).find(|figure| figure.0 == name).map_or(f64::NAN, |figure| figure.1);
+    let value =
+        |name: &str| found.iter().chain(&given).find(|figure| figure.0 == name).map_or(f64::NAN, |figure| figure.1);
     let figure = |&(name, unit, meaning): &FigureKind| Figure { name, value: value(name), unit, meaning };
     let mut figures: Vec<Figure> = kinds(protocol).iter().chain(&COMMON).map(figure).collect();
     if let Some(first) = beside.first() {

@@ -68,13 +68,20 @@ impl LabOutcome {
             columns: columns.iter().map(|&column| column.into()).collect(),
             rows,
         };
-        let figures = self.figures.iter().map(|f| vec![f.name.into(), four_digits(f.value), f.unit.into(), f.meaning.into()]);
+        let figures =
+            self.figures.iter().map(|f| vec![f.name.into(), four_digits(f.value), f.unit.into(), f.meaning.into()]);
         let mut tables = vec![titled("Figures", &["figure", "value", "unit", "meaning"], figures.collect())];
         if !self.beside.is_empty() {
             let columns = ["column", "compared points", "root-mean-square difference", "unit", "of the largest"];
             let rows = self.beside.iter().map(|data| {
                 let compared = format!("{} of {}", data.compared, data.points.len());
-                vec![data.name.into(), compared, four_digits(data.difference), data.unit.into(), four_digits(data.relative)]
+                vec![
+                    data.name.into(),
+                    compared,
+                    four_digits(data.difference),
+                    data.unit.into(),
+                    four_digits(data.relative),
+                ]
             });
             tables.push(titled("Measured data", &columns, rows.collect()));
         }

@@ -6,13 +6,13 @@ use sinew_muscle::Drive;
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::Lab;
 
-use super::{FigureKind, four_digits};
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Setting, Speed};
 use super::doubts::Sample;
 use super::measure::{is_rising, largest_change, lowest, time_constant};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 use super::verdict::ForceTrial;
+use super::{FigureKind, four_digits};
 
 pub(super) const FIGURES: &[FigureKind] = &[
     ("drop", "", "smallest force divided by that at the end"),
@@ -32,7 +32,8 @@ pub(super) const FIGURES: &[FigureKind] = &[
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
-pub(super) const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "length_min", "length_max", "volume"];
+pub(super) const COLUMNS: [&str; 7] =
+    ["time [s]", "travel [m]", "force [N]", "length", "length_min", "length_max", "volume"];
 
 /// Fraction of the largest force by which a rising force may fall: the tolerance of the solver.
 const ROUNDING: f64 = 1e-4;

@@ -8,7 +8,7 @@ use sinew_scene::SceneError;
 
 use super::doubts::{Doubt, Doubts, Limits, Sample};
 use super::specimen::Specimen;
-use super::verdict::{Comparison, ForceTrial};
+use super::verdict::{Comparison, FarForce, ForceTrial};
 use crate::run::Observer;
 
 /// Why a protocol ended early.
@@ -102,8 +102,8 @@ pub(super) struct Session<'a> {
     pub doubts: Doubts,
     /// Differences from an ideal muscle.
     pub comparison: Comparison,
-    /// A force that is far from that of an ideal muscle, in words.
-    pub far_force: Option<String>,
+    /// A force that is far from that of an ideal muscle.
+    pub far_force: Option<FarForce>,
 }
 
 impl<'a> Session<'a> {
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
     /// Compares a force with that of an ideal muscle.
     pub fn try_force(&mut self, trial: &ForceTrial<'_>, specimen: &Specimen) {
         self.comparison.of_all.push(trial.difference());
-        self.far_force = trial.warning(specimen);
+        self.far_force = trial.far(specimen);
     }
 
     /// Marks in a plot: the measurements that are not to be trusted on one line, and those where the clamp pushes on
@@ -152,7 +152,8 @@ impl<'a> Session<'a> {
     pub fn marks(&self, x: &[f64], trusted: &[f64], pushing: Option<(&[f64], &[f64])>) -> Vec<Line> {
         let marked = |values: &[f64], is_marked: &dyn Fn(&Doubt) -> bool| -> Option<Vec<f64>> {
             let doubts = self.sheet.doubts.iter();
-            let pick = |(&value, doubts): (&f64, &Vec<Doubt>)| if doubts.iter().any(is_marked) { value } else { f64::NAN };
+            let pick =
+                |(&value, doubts): (&f64, &Vec<Doubt>)| if doubts.iter().any(is_marked) { value } else { f64::NAN };
             let values: Vec<f64> = values.iter().zip(doubts).map(pick).collect();
             values.iter().any(|value| value.is_finite()).then_some(values)
         };

@@ -6,13 +6,13 @@ use sinew_muscle::Actuator;
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::Lab;
 
-use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
 use super::doubts::Sample;
 use super::measure::{crossing, largest_change, peak};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
 use super::verdict::ForceTrial;
+use super::{FigureKind, four_digits};
 
 pub(super) const FIGURES: &[FigureKind] = &[
     ("peak_length", "l₀", "mean length of the active fibers where they develop the largest force"),
@@ -68,7 +68,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
             apparatus.approach(Setting { activation: 1.0, ..setting }, ACTIVATION_PARTS, session)?;
             let total = apparatus.reading();
             apparatus.adopt(&relaxed)?;
-            let place = format!("at a clamp length of {length:.4}");
+            let place = format!("at a clamp length of {}", four_digits(length));
             let sample = Sample { place, active: &total, relaxed: Some(&passive), speed: 0.0 };
             session.measure(row(length, &passive, &total, &actuator, specimen), &sample);
             rows.push((length, passive, total));

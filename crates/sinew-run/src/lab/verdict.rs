@@ -11,7 +11,9 @@ pub const CLOSE: f64 = 0.1;
 
 /// Difference between relaxed and active fibers at one position of the clamp from which on tendons count as soft
 /// \[optimal lengths\].
-const GIVE: f64 = 0.05;
+const GIVE: f64 = 0.02;
+/// Speed from which on fibers do not count as at rest, in maximum shortening speeds.
+const STILL: f64 = 0.02;
 /// Thinnest section of a muscle of nearly constant thickness, as a part of its mean section.
 const THIN: f64 = 0.85;
 /// Change of volume from which on the flesh counts as compressible.
@@ -85,25 +87,35 @@ pub(super) struct ForceTrial<'a> {
     pub speed: f64,
 }
 
+/// A force that is far from that of an ideal muscle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FarForce {
+    /// By how much.
+    pub short: String,
+    /// By how much, why, and what to do.
+    pub long: String,
+}
+
 impl ForceTrial<'_> {
     /// Difference from the ideal, as a part of it.
     pub fn difference(&self) -> f64 {
         (self.developed / self.ideal - 1.0).abs()
     }
 
-    /// A sentence if the force is far from the ideal: by how much, why, and what to do.
-    pub fn warning(&self, specimen: &Specimen) -> Option<String> {
+    /// What to say if the force is far from the ideal.
+    pub fn far(&self, specimen: &Specimen) -> Option<FarForce> {
         let difference = self.difference();
-        (difference > CLOSE).then(|| {
-            format!(
-                "the developed force, {} N, is {} {} {} = {} N: {}",
+        let side = if self.developed < self.ideal { "below" } else { "above" };
+        (difference > CLOSE).then(|| FarForce {
+            short: format!("the force is {} {side} {}", percent(difference), self.made_of),
+            long: format!(
+                "the developed force, {} N, is {} {side} {} = {} N: {}",
                 four_digits(self.developed),
                 percent(difference),
-                if self.developed < self.ideal { "below" } else { "above" },
                 self.made_of,
                 four_digits(self.ideal),
                 self.causes(specimen.thinnest_section).join("; ")
-            )
+            ),
         })
     }
 
@@ -129,15 +141,16 @@ impl ForceTrial<'_> {
         }
         let give = relaxed.length - active.length;
         if give > GIVE {
-            let moving = if self.speed > 0.02 {
-                format!(", and they still shorten at {} of `max_velocity`", percent(self.speed))
-            } else {
-                String::new()
-            };
             causes.push(format!(
                 "tendons or sheets give way, so that active fibers are {} optimal lengths shorter than relaxed ones at the same position of the clamp: \
-                 the flesh between them no longer carries the passive force that is subtracted{moving}. Stiffen tendons and sheets",
+                 the flesh between them no longer carries the passive force that is subtracted. Stiffen tendons and sheets",
                 four_digits(give)
+            ));
+        }
+        if self.speed > STILL {
+            causes.push(format!(
+                "some fibers still move at {} of `max_velocity`. Stiffen tendons and sheets, or stimulate for longer",
+                percent(self.speed)
             ));
         }
         if (active.volume - 1.0).abs() > SWELLS {
@@ -157,13 +170,14 @@ impl ForceTrial<'_> {
 }
 
 /// The verdict on measurements.
-pub(super) fn verdict(sheet: &Sheet, comparison: &Comparison, is_force_far: bool) -> Verdict {
+pub(super) fn verdict(sheet: &Sheet, comparison: &Comparison, far: Option<&FarForce>) -> Verdict {
     let points = sheet.rows.len();
     let is_trusted = |doubts: &Vec<Doubt>| !doubts.iter().any(|doubt| doubt.is_serious());
     let doubtful = sheet.doubts.iter().filter(|doubts| !is_trusted(doubts)).count();
     let pushes = sheet.doubts.iter().filter(|doubts| doubts.contains(&Doubt::Pushes)).count();
     if doubtful > 0 {
-        let mut reasons: Vec<Doubt> = sheet.doubts.iter().flatten().copied().filter(|doubt| doubt.is_serious()).collect();
+        let mut reasons: Vec<Doubt> =
+            sheet.doubts.iter().flatten().copied().filter(|doubt| doubt.is_serious()).collect();
         reasons.sort_unstable();
         reasons.dedup();
         let reasons: Vec<&str> = reasons.into_iter().map(Doubt::reason).collect();
@@ -175,8 +189,8 @@ pub(super) fn verdict(sheet: &Sheet, comparison: &Comparison, is_force_far: bool
         if rest.is_finite() {
             text += &format!("; the others are within {} of an ideal muscle", percent_up(rest));
         }
-        if is_force_far {
-            text += "; the force is far from stress × PCSA";
+        if let Some(far) = far {
+            text += &format!("; {}", far.short);
         }
         return Verdict { grade: Grade::Doubtful, text };
     }
@@ -184,7 +198,8 @@ pub(super) fn verdict(sheet: &Sheet, comparison: &Comparison, is_force_far: bool
     let (grade, mut text) = if difference.is_nan() {
         (Grade::Sound, "no measurement is in doubt".to_string())
     } else if difference <= CLOSE {
-        let text = format!("the muscle behaves as an ideal one within {} ({})", percent_up(difference), comparison.what);
+        let text =
+            format!("the muscle behaves as an ideal one within {} ({})", percent_up(difference), comparison.what);
         (Grade::Sound, text)
     } else {
         let text = format!(
@@ -228,15 +243,47 @@ mod tests {
     #[test]
     fn a_verdict_has_one_line_for_each_case() {
         let (none, fast, pushes) = (Vec::new, || vec![Doubt::Fast], || vec![Doubt::Pushes]);
+        let far = FarForce { short: "the force is 21 % below".into(), long: String::new() };
         for (doubts, of_points, is_far, grade, text) in [
-            (vec![none(), none()], vec![0.0141, 0.002], false, Grade::Sound, "the muscle behaves as an ideal one within 1.5 % (force)"),
-            (vec![none(), pushes()], vec![0.01, 0.002], false, Grade::Sound, "the muscle behaves as an ideal one within 1 % (force); the clamp pushes at 1 of 2 points"),
-            (vec![none(), none()], vec![0.284, 0.002], true, Grade::Unlike, "no measurement is in doubt, but the muscle is 28 % off an ideal one (force)"),
+            (
+                vec![none(), none()],
+                vec![0.0141, 0.002],
+                false,
+                Grade::Sound,
+                "the muscle behaves as an ideal one within 1.5 % (force)",
+            ),
+            (
+                vec![none(), pushes()],
+                vec![0.01, 0.002],
+                false,
+                Grade::Sound,
+                "the muscle behaves as an ideal one within 1 % (force); the clamp pushes at 1 of 2 points",
+            ),
+            (
+                vec![none(), none()],
+                vec![0.284, 0.002],
+                true,
+                Grade::Unlike,
+                "no measurement is in doubt, but the muscle is 28 % off an ideal one (force)",
+            ),
             (vec![none(), none()], vec![], false, Grade::Sound, "no measurement is in doubt"),
-            (vec![fast(), none()], vec![0.9, 0.02], false, Grade::Doubtful, "1 of 2 points is not to be trusted: fibers are faster than `max_velocity`; the others are within 2 % of an ideal muscle"),
-            (vec![fast(), vec![Doubt::Unstable, Doubt::Fast]], vec![0.9, 0.8], true, Grade::Doubtful, "2 of 2 points are not to be trusted: fibers are unstable, fibers are faster than `max_velocity`; the force is far from stress × PCSA"),
+            (
+                vec![fast(), none()],
+                vec![0.9, 0.02],
+                false,
+                Grade::Doubtful,
+                "1 of 2 points is not to be trusted: fibers are faster than `max_velocity`; the others are within 2 % of an ideal muscle",
+            ),
+            (
+                vec![fast(), vec![Doubt::Unstable, Doubt::Fast]],
+                vec![0.9, 0.8],
+                true,
+                Grade::Doubtful,
+                "2 of 2 points are not to be trusted: fibers are unstable, fibers are faster than `max_velocity`; the force is 21 % below",
+            ),
         ] {
-            assert_eq!(verdict(&sheet(doubts), &comparison(&of_points), is_far), Verdict { grade, text: text.into() });
+            let found = verdict(&sheet(doubts), &comparison(&of_points), is_far.then_some(&far));
+            assert_eq!(found, Verdict { grade, text: text.into() });
         }
     }
 
@@ -250,12 +297,16 @@ mod tests {
     fn causes_follow_from_what_was_measured() {
         let relaxed = Reading { length: 1.0, shortest: 1.0, longest: 1.0, volume: 1.0, ..Reading::default() };
         let trial = |active: &Reading, thinnest: Option<f64>| {
-            let trial = ForceTrial { developed: 70.0, ideal: 100.0, made_of: "", active, relaxed: &relaxed, speed: 0.0 };
+            let trial =
+                ForceTrial { developed: 70.0, ideal: 100.0, made_of: "", active, relaxed: &relaxed, speed: 0.0 };
             trial.causes(thinnest).join("\n")
         };
         let uneven = Reading { shortest: 0.7, longest: 1.4, ..relaxed };
         assert!(trial(&uneven, Some(0.41)).contains("thinnest section has 41 %"));
         assert!(trial(&uneven, Some(0.99)).contains("0.7 to 1.4 optimal lengths"));
+        let moving =
+            ForceTrial { developed: 7.0, ideal: 10.0, made_of: "", active: &relaxed, relaxed: &relaxed, speed: 0.1 };
+        assert!(moving.causes(None)[0].contains("still move at 10 %"));
         let soft = Reading { length: 0.9, ..relaxed };
         assert!(trial(&soft, None).contains("active fibers are 0.1 optimal lengths shorter"));
         let swollen = Reading { volume: 1.07, ..relaxed };
