@@ -94,7 +94,7 @@ pub fn lab(
     if let Some(file) = beside {
         let path = std::path::absolute(&file)?.into_os_string().into_string();
         let path = path.map_err(|_| PyValueError::new_err("the path `beside` is not valid Unicode"))?;
-        scene.lab.beside.set(protocol, path);
+        Arc::make_mut(&mut scene).lab.beside.set(protocol, path);
     }
     if let Some(folder) = &output {
         std::fs::create_dir_all(folder)?;
