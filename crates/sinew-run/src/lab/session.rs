@@ -57,9 +57,9 @@ impl Sheet {
         self.rows.iter().map(|row| row[index]).collect()
     }
 
-    /// The words for the doubts about a row.
+    /// The words for the doubts about a row; empty if there are none.
     pub fn doubt_words(&self, row: usize) -> String {
-        self.doubts[row].iter().map(|doubt| doubt.word()).collect::<Vec<_>>().join(" ")
+        self.doubts.get(row).into_iter().flatten().map(|doubt| doubt.word()).collect::<Vec<_>>().join(" ")
     }
 
     /// Comma-separated, the names first, the doubts last; values that are not finite are left empty.
