@@ -31,6 +31,7 @@ const PRINTED: &[(&str, &str)] = &[
     ("docs/design/linear-systems.md", "a step that has taken {MAX_STEP_ITERATIONS} iterations"),
     ("docs/design/linear-systems.md", "a cap of {DYNAMIC_FORCING} in dynamics"),
     ("docs/design/linear-systems.md", "and {STATIC_FORCING} in quasistatics"),
+    ("docs/guide/muscle-laboratory.md", "differ by more than {MAX_SPREAD} optimal lengths"),
 ];
 
 /// Text with every run of white space as one space, because phrases may be wrapped.

@@ -104,7 +104,11 @@ fn into_other_programs() {
 
 #[test]
 fn muscle_laboratory() {
-    run_page("docs/guide/muscle-laboratory.md", |_| ());
+    let page = "docs/guide/muscle-laboratory.md";
+    run_page(page, |folder| {
+        let data = blocks(page, "csv").into_iter().next().expect("measured data");
+        std::fs::write(folder.join("measured.csv"), data).expect("a table");
+    });
 }
 
 #[test]

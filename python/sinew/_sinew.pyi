@@ -182,6 +182,11 @@ class Lab:
     """
     def __repr__(self, /) -> str: ...
     @property
+    def doubts(self, /) -> list[str]:
+        """
+        Doubts about each measurement, in words: unstable, fast, range, pushes; empty if there are none.
+        """
+    @property
     def expectations(self, /) -> Any:
         """
         The expectations of the scene and their outcomes.
@@ -215,6 +220,16 @@ class Lab:
     def units(self, /) -> dict[str, Any]:
         """
         Units of the results by name.
+        """
+    @property
+    def verdict(self, /) -> str:
+        """
+        What to think of the results, in one line.
+        """
+    @property
+    def warnings(self, /) -> list[str]:
+        """
+        What is wrong with measurements or with the muscle, each with what to do.
         """
 
 @final
@@ -954,12 +969,13 @@ def command(arguments: SupportsGetItem[int, str]) -> tuple[int, str, str]:
     and its messages. Raises `SinewError` where the command line would exit with status 2.
     """
 
-def lab(protocol: str, scene: Any, output: str | PathLike[str] | None = None, *, set: Any | None = None, threads: SupportsIndex | None = None, progress: Any | None = None) -> Lab:
+def lab(protocol: str, scene: Any, output: str | PathLike[str] | None = None, *, beside: str | PathLike[str] | None = None, set: Any | None = None, threads: SupportsIndex | None = None, progress: Any | None = None) -> Lab:
     """
     Tests the muscle of a scene with a physiological protocol, like `sinew lab`: tension-length, force-velocity,
     isotonic, quick-release, twitch, tetanus or free.
 
-    Writes PROTOCOL.csv and PROTOCOL.html to the folder `output`, if given.
+    Writes PROTOCOL.csv and PROTOCOL.html to the folder `output`, if given. `beside` is a CSV file of measured data, whose
+    columns are columns of the protocol with their units; the result then has the figure `data_difference`.
     """
 
 def program(arguments: SupportsGetItem[int, str]) -> int:

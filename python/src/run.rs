@@ -70,14 +70,17 @@ pub fn run(
 /// Tests the muscle of a scene with a physiological protocol, like `sinew lab`: tension-length, force-velocity,
 /// isotonic, quick-release, twitch, tetanus or free.
 ///
-/// Writes PROTOCOL.csv and PROTOCOL.html to the folder `output`, if given.
+/// Writes PROTOCOL.csv and PROTOCOL.html to the folder `output`, if given. `beside` is a CSV file of measured data, whose
+/// columns are columns of the protocol with their units; the result then has the figure `data_difference`.
 #[pyfunction]
-#[pyo3(signature = (protocol, scene, output=None, *, set=None, threads=None, progress=None))]
+#[pyo3(signature = (protocol, scene, output=None, *, beside=None, set=None, threads=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
 pub fn lab(
     py: Python<'_>,
     protocol: &str,
     scene: &Bound<'_, PyAny>,
     output: Option<PathBuf>,
+    beside: Option<PathBuf>,
     set: Option<&Bound<'_, PyAny>>,
     threads: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
@@ -87,7 +90,12 @@ pub fn lab(
         let words: Vec<&str> = Protocol::words().map(|word| word.0).collect();
         PyKeyError::new_err(format!("there is no protocol \"{protocol}\"; there are {}", words.join(", ")))
     })?;
-    let scene = scene_or_path(scene, set)?.scene;
+    let mut scene = scene_or_path(scene, set)?.scene;
+    if let Some(file) = beside {
+        let path = std::path::absolute(&file)?.into_os_string().into_string();
+        let path = path.map_err(|_| PyValueError::new_err("the path `beside` is not valid Unicode"))?;
+        Arc::make_mut(&mut scene).lab.beside.set(protocol, path);
+    }
     if let Some(folder) = &output {
         std::fs::create_dir_all(folder)?;
     }
@@ -268,6 +276,24 @@ impl Lab {
     #[getter]
     fn passed(&self) -> bool {
         self.outcome.passed()
+    }
+
+    /// What to think of the results, in one line.
+    #[getter]
+    fn verdict(&self) -> &str {
+        &self.outcome.verdict.text
+    }
+
+    /// What is wrong with measurements or with the muscle, each with what to do.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.outcome.warnings.clone()
+    }
+
+    /// Doubts about each measurement, in words: unstable, fast, range, pushes; empty if there are none.
+    #[getter]
+    fn doubts(&self) -> Vec<String> {
+        (0..self.outcome.sheet.rows.len()).map(|row| self.outcome.sheet.doubt_words(row)).collect()
     }
 
     /// Results by name; `units` has their units.

@@ -176,7 +176,20 @@ def test_the_laboratory_examines_a_muscle(tmp_path, protocol):
     assert {path.suffix for path in lab.outputs} == {".csv", ".html"} and all(path.is_file() for path in lab.outputs)
     assert isinstance(lab.passed, bool) and isinstance(lab.expectations, list) and isinstance(lab.notes, list)
     assert "measurements" in repr(lab)
+    assert "ideal" in lab.verdict and isinstance(lab.warnings, list)
+    assert len(lab.doubts) == len(next(iter(lab.measurements.values()))) and set(lab.doubts) <= {"", "pushes"}
     assert calls
+
+
+def test_measured_data_are_compared_with_the_laboratory(tmp_path):
+    path = SCENES / "muscle" / "lab_strip.toml"
+    data = tmp_path / "data.csv"
+    data.write_text("length, developed_force [N]\n0.9, 29\n1.0, 30\n1.1, 29\n")
+    lab = sinew.lab("tension-length", path, beside=data, set={"lab.count": 5})
+    assert 0 < lab.figures["data_difference"] < 2 and lab.units["data_difference"] == "N"
+    data.write_text("length, developed_force [kPa]\n0.9, 29\n")
+    with pytest.raises(sinew.SinewError, match="kPa"):
+        sinew.lab("tension-length", path, beside=data)
 
 
 def test_a_scene_without_muscle_cannot_be_examined():

@@ -229,7 +229,7 @@ impl Observer for Watch {
 }
 
 /// The expectations as a table: verdict, probe, expected and actual value, time.
-pub(super) fn expectation_table(checks: &[Checked]) -> String {
+fn expectation_table(checks: &[Checked]) -> String {
     let mut rows = vec![["", "probe", "expected", "got", "time"].map(String::from).to_vec()];
     for check in checks {
         let time = check.time.map(|time| format!("{} s", format_number(time))).unwrap_or_default();

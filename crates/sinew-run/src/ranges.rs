@@ -13,7 +13,7 @@ use sinew_muscle::FiberCurves;
 use sinew_scene::format_number;
 
 /// Fibers may be this much faster than their maximum velocity: differences of frames are not exact.
-const FASTEST: f64 = 1.05;
+pub(crate) const FASTEST: f64 = 1.05;
 /// Largest displacement gradient of a law that is linear in it: a tenth, where rotations show as strain.
 const LINEAR: f64 = 0.1;
 /// Compression below which the St. Venant–Kirchhoff law loses its strength: 1/√3.
@@ -79,13 +79,13 @@ impl RangeWatch {
             let groups = blocks.iter().map(|block| block.fiber_groups()).find(|groups| !groups.is_empty());
             for (muscle, group) in model.muscles_of(index).iter().zip(groups.unwrap_or_default()) {
                 let of = |what: &str| format!("{}.{what}.{}", body.name, muscle.name);
-                let (active, optimal) = (group.curves.active.range(), group.optimal_stretch);
+                let optimal = group.optimal_stretch;
                 fibers.push(Fibers {
                     name: format!("{}.{}", body.name, muscle.name),
                     activation: place(&of("activation")),
                     stretches: places(&["fiber_stretch", "fiber_stretch.min", "fiber_stretch.max"].map(of)),
                     max_rate: group.curves.velocity.as_ref().map(|_| group.max_velocity * optimal),
-                    range: range_of(&group.curves, active).map(|length| length * optimal),
+                    range: curve_range(&group.curves).map(|length| length * optimal),
                     last: Vec::new(),
                 });
             }
@@ -97,7 +97,7 @@ impl RangeWatch {
                 activation: place(&model.channels.names()[strand.activation.0 as usize]),
                 stretches: places(&["stretch", "stretch.min", "stretch.max"].map(of)),
                 max_rate: strand.curves.velocity.as_ref().map(|_| strand.max_velocity),
-                range: range_of(&strand.curves, strand.curves.active.range()),
+                range: curve_range(&strand.curves),
                 last: Vec::new(),
             });
         }
@@ -246,7 +246,7 @@ fn edges(mesh: &CellMesh) -> Vec<[u32; 2]> {
 }
 
 /// Lengths that the curves of fibers cover: those of the active curve, and of the passive one beyond it.
-fn range_of(curves: &FiberCurves, active: [f64; 2]) -> [f64; 2] {
-    let passive = curves.passive.range();
+pub(crate) fn curve_range(curves: &FiberCurves) -> [f64; 2] {
+    let (active, passive) = (curves.active.range(), curves.passive.range());
     [active[0].min(passive[0]), active[1].max(passive[1])]
 }

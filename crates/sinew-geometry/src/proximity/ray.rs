@@ -5,7 +5,7 @@ use sinew_math::Vec3;
 /// Distance from `from` along `direction` to a triangle \[lengths of `direction`\]; `None` where the ray misses it, runs
 /// in its plane or starts on it.
 ///
-/// Solves $o + t\,d = a + \beta\,(b - a) + \gamma\,(c - a)$ by Cramer's rule \[Moller97\].
+/// Solves o + t d = a + β (b − a) + γ (c − a) by Cramer's rule \[Moller97\].
 pub fn ray_triangle(from: Vec3, direction: Vec3, [a, b, c]: [Vec3; 3]) -> Option<f64> {
     let (u, v) = (b - a, c - a);
     let across = direction.cross(v);

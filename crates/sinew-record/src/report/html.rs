@@ -64,15 +64,57 @@ pub fn figures(title: &str, plots: &[Plot]) -> String {
     sheet(title, &[], plots)
 }
 
+/// The color of a headline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// All is well.
+    Good,
+    /// Something to know.
+    Calm,
+    /// Something is wrong.
+    Bad,
+}
+
+/// What a page says before it shows anything.
+#[derive(Clone, Copy, Debug)]
+pub struct Headline<'a> {
+    /// Its color.
+    pub tone: Tone,
+    /// One line.
+    pub text: &'a str,
+    /// Sentences below the line.
+    pub warnings: &'a [String],
+    /// Sentences at the end of the page.
+    pub notes: &'a [String],
+}
+
 /// A page of plots, and of tables below them, each with its title.
 pub fn sheet(title: &str, tables: &[Table], plots: &[Plot]) -> String {
+    laid_out(title, "", tables, plots, "")
+}
+
+/// The same, with a headline.
+pub fn judged_sheet(title: &str, headline: &Headline<'_>, tables: &[Table], plots: &[Plot]) -> String {
+    let class = match headline.tone {
+        Tone::Good => "passed",
+        Tone::Calm => "unchecked",
+        Tone::Bad => "failed",
+    };
+    let mut head = format!("<p class=\"verdict sentence {class}\">{}</p>\n", escaped(headline.text));
+    list(&mut head, "Warnings", headline.warnings);
+    let mut notes = String::new();
+    list(&mut notes, "Notes", headline.notes);
+    laid_out(title, &head, tables, plots, &notes)
+}
+
+fn laid_out(title: &str, head: &str, tables: &[Table], plots: &[Plot], end: &str) -> String {
     let mut sections = String::new();
     for table in tables {
         section(&mut sections, &table.title, &table_html(table));
     }
     let drawn: String = plots.iter().map(Plot::to_html).collect();
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1></header>\n<section>\n<div class=\"plots\">{drawn}</div>\n</section>\n{sections}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1></header>\n{head}<section class=\"drawn\">\n<div class=\"plots\">{drawn}</div>\n</section>\n{sections}{end}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
         include_str!("page.css"),
         include_str!("page.js"),
         title = escaped(title),

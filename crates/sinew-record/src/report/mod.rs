@@ -9,7 +9,7 @@ mod plot;
 mod probes;
 
 pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
-pub use self::html::{comparison, figures, page, sheet};
+pub use self::html::{Headline, Tone, comparison, figures, judged_sheet, page, sheet};
 pub use self::plot::{Line, Plot, Scale, Stroke, short as short_number};
 pub use self::probes::unit_of;
 

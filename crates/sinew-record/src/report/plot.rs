@@ -26,6 +26,8 @@ pub enum Stroke {
     Dashed,
     /// A dot at each value: single measurements.
     Dots,
+    /// A red cross at each value: measurements in doubt.
+    Crosses,
 }
 
 /// One line of a plot.
@@ -60,6 +62,11 @@ impl Line {
     /// The values as dots.
     pub fn dotted(self) -> Self {
         Self { stroke: Stroke::Dots, ..self }
+    }
+
+    /// The values as red crosses.
+    pub fn crossed(self) -> Self {
+        Self { stroke: Stroke::Crosses, ..self }
     }
 
     /// The value at an abscissa, by linear interpolation; NaN outside.
@@ -135,7 +142,11 @@ impl Plot {
                 }
             };
             let points = drawn.iter().map(|&i| (px(x[i]), py(value(line, i))));
-            let path = if line.stroke == Stroke::Dots { dots(points) } else { path(points) };
+            let path = match line.stroke {
+                Stroke::Dots => dots(points),
+                Stroke::Crosses => crosses(points),
+                Stroke::Solid | Stroke::Dashed => path(points),
+            };
             let _ = write!(svg, "<path class=\"line s{}{}\" d=\"{path}\"/>", number % 8, line.stroke.class());
         }
         if self.lines.len() > 1 {
@@ -198,19 +209,21 @@ impl Plot {
         let total: f64 = widths.iter().sum();
         // Below the title if both do not fit side by side.
         let beside = total + 7.2 * self.title.chars().count() as f64 + LEFT < WIDTH - RIGHT;
-        let (mut x, y) = ((WIDTH - RIGHT - total).max(LEFT), if beside { 16.0 } else { 32.0 });
+        let (mut x, y) = ((WIDTH - RIGHT - total).max(4.0), if beside { 16.0 } else { 32.0 });
         for (number, (line, width)) in self.lines.iter().zip(&widths).enumerate() {
             if x + width > WIDTH {
                 break;
             }
+            let sample = match line.stroke {
+                Stroke::Dots => format!("M{x:.1} {:.1}h0", y - 4.0),
+                Stroke::Crosses => crosses([(x + 6.0, y - 4.0)].into_iter()),
+                Stroke::Solid | Stroke::Dashed => format!("M{x:.1} {:.1}h12", y - 4.0),
+            };
             let _ = write!(
                 svg,
-                "<path class=\"line s{}{}\" d=\"M{:.1} {:.1}h{}\"/><text class=\"legend\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                "<path class=\"line s{}{}\" d=\"{sample}\"/><text class=\"legend\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
                 number % 8,
                 line.stroke.class(),
-                x,
-                y - 4.0,
-                if line.stroke == Stroke::Dots { 0 } else { 12 },
                 x + 16.0,
                 escaped(&line.label)
             );
@@ -294,6 +307,7 @@ impl Stroke {
             Self::Solid => "",
             Self::Dashed => " dashed",
             Self::Dots => " dots",
+            Self::Crosses => " crosses",
         }
     }
 }
@@ -304,6 +318,15 @@ fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
     for (x, y) in points.filter(|(x, y)| x.is_finite() && y.is_finite()) {
         // Writing to a String cannot fail.
         let _ = write!(path, "M{x:.1} {y:.1}h0");
+    }
+    path
+}
+
+/// Two strokes across each point.
+fn crosses(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (x, y) in points.filter(|(x, y)| x.is_finite() && y.is_finite()) {
+        let _ = write!(path, "M{:.1} {:.1}l9 9m-9 0l9 -9", x - 4.5, y - 4.5);
     }
     path
 }

@@ -22,6 +22,22 @@ pub struct Measurements {
 /// The name of the abscissa that is not a probe.
 pub(super) const TIME: &str = "time";
 
+/// Values that a table can have as columns.
+pub(crate) struct Vocabulary {
+    /// Names of the values.
+    pub names: Vec<String>,
+    /// Their units: empty for plain numbers, `None` where any unit will do.
+    pub units: Vec<Option<&'static str>>,
+    /// What they are values of, as in `the scene`.
+    pub whose: String,
+}
+
+impl Vocabulary {
+    fn unit(&self, name: &str) -> Option<Option<&'static str>> {
+        self.names.iter().position(|known| known == name).map(|k| self.units[k])
+    }
+}
+
 impl Measurements {
     /// Reads a table whose columns are `time` or a value of the scene, and values of the scene, each with its unit:
     /// `time [s], bar.force.x-max.x [mN]`. Without a unit, numbers are in SI units. Lines that begin with `#` are
@@ -30,6 +46,12 @@ impl Measurements {
     /// # Errors
     /// All problems of the table, each with its line.
     pub fn read(text: &str, known: &[String]) -> Result<Self, Vec<String>> {
+        let units = known.iter().map(|name| unit_of(name)).collect();
+        Self::read_values(text, &Vocabulary { names: known.to_vec(), units, whose: "the scene".into() })
+    }
+
+    /// The same for other values than those of a scene.
+    pub(crate) fn read_values(text: &str, known: &Vocabulary) -> Result<Self, Vec<String>> {
         let mut rows = text
             .lines()
             .enumerate()
@@ -92,27 +114,31 @@ struct Head {
 }
 
 impl Head {
-    fn read(cell: &str, is_abscissa: bool, known: &[String], problems: &mut Vec<String>) -> Self {
+    fn read(cell: &str, is_abscissa: bool, known: &Vocabulary, problems: &mut Vec<String>) -> Self {
         let (name, unit) = match cell.split_once('[') {
             Some((name, rest)) => (name.trim(), rest.trim_end_matches(']').trim()),
             None => (cell, ""),
         };
         let mut head = Self { name: name.to_string(), factor: 1.0 };
-        let is_time = is_abscissa && name == TIME;
-        if !is_time && !known.iter().any(|probe| probe == name) {
-            let hint = suggest::value_hint(name, known).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-            let what = if is_abscissa {
-                format!("the first column is `{TIME}` or a value of the scene; it")
-            } else {
-                "the scene".into()
-            };
-            problems.push(format!("{what} has no value `{name}`{hint}"));
-            return head;
-        }
+        let own = match known.unit(name) {
+            Some(own) => own,
+            None if is_abscissa && name == TIME => Some("s"),
+            None => {
+                let hint =
+                    suggest::value_hint(name, &known.names).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+                let whose = &known.whose;
+                let what = if is_abscissa {
+                    format!("the first column is `{TIME}` or a value of {whose}; it")
+                } else {
+                    whose.clone()
+                };
+                problems.push(format!("{what} has no value `{name}`{hint}"));
+                return head;
+            }
+        };
         if unit.is_empty() {
             return head;
         }
-        let own = if is_time { Some("s") } else { unit_of(name) };
         let dimension = own.map(|unit| if unit.is_empty() { Dimension::NUMBER } else { dimension(unit) });
         match Quantity::parse(&format!("1 {unit}")) {
             Err(_) => problems.push(format!("`{unit}` of the column `{name}` is not a unit")),
@@ -121,7 +147,8 @@ impl Head {
                     Some("") | None => "is a plain number".to_string(),
                     Some(unit) => format!("is in {unit}"),
                 };
-                problems.push(format!("the column `{name}` is in {unit}, but the value of the scene {own}"));
+                let whose = &known.whose;
+                problems.push(format!("the column `{name}` is in {unit}, but the value of {whose} {own}"));
             }
             Ok(quantity) => head.factor = quantity.value,
         }

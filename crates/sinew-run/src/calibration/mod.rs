@@ -29,6 +29,7 @@ use thiserror::Error;
 
 pub use self::data::Measurements;
 use self::data::TIME;
+pub(crate) use self::data::Vocabulary;
 use self::least_squares::{Degenerate, Evaluation, Minimum, minimize, student};
 use crate::compile::compile;
 use crate::run::Observer;

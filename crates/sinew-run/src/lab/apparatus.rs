@@ -1,9 +1,10 @@
 //! The apparatus, which holds, moves and measures a muscle: a simulation with channels set before every step.
 
+use sinew_fem::force::Load as LoadForce;
 use sinew_fem::{Command, Simulation, State};
 use sinew_math::Vec3;
-use sinew_scene::Track;
-use sinew_scene::spec::body::Load;
+use sinew_scene::spec::body::{Load, Traction};
+use sinew_scene::{Scene, Track};
 
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
@@ -76,6 +77,8 @@ pub(super) struct Apparatus<'a> {
     simulation: Simulation,
     grip: Grip,
     setting: Setting,
+    /// Area over which a load is spread \[m²\]; 1 if nodes share it.
+    area: f64,
     /// Mean rest position of the nodes of the clamp along the axis \[m\].
     rest_place: f64,
     step_secs: f64,
@@ -97,16 +100,14 @@ impl<'a> Apparatus<'a> {
         }
         if grip == Grip::Loaded {
             let (axis, _) = specimen.coordinate_axis()?;
-            let pin = &mut body.pin[specimen.clamp];
-            pin.axes.xyz[axis] = false;
-            // Before others, so that its channel has the plain name of the region.
-            let load = Load { region: pin.region.clone(), value: Track::constant([0.0; 3]) };
-            body.force.insert(0, load);
-            body.traction.clear();
+            body.pin[specimen.clamp].axes.xyz[axis] = false;
         }
-        let simulation = compile(&scene)?;
+        let (simulation, area) = match grip {
+            Grip::Held => (compile(&scene)?, 1.0),
+            Grip::Loaded => loaded(specimen, scene)?,
+        };
         let mut apparatus =
-            Self { specimen, simulation, grip, setting: Setting::default(), rest_place: 0.0, step_secs };
+            Self { specimen, simulation, grip, setting: Setting::default(), area, rest_place: 0.0, step_secs };
         apparatus.rest_place = apparatus.clamp_place();
         Ok(apparatus)
     }
@@ -150,7 +151,7 @@ impl<'a> Apparatus<'a> {
                 Grip::Held => set(format!("{body}.pin.{clamp_name}.translation.{name}"), setting.travel * axis[k])?,
                 Grip::Loaded => {
                     let region = &self.specimen.scene.body[self.specimen.body].pin[self.specimen.clamp].region;
-                    set(format!("{body}.load.{region}.{name}"), setting.load * axis[k])?;
+                    set(format!("{body}.load.{region}.{name}"), setting.load * axis[k] / self.area)?;
                 }
             }
         }
@@ -252,6 +253,27 @@ impl<'a> Apparatus<'a> {
             extents: vector(format!("{body}.max")) - vector(format!("{body}.min")),
         }
     }
+}
+
+/// Compiles a scene with a load on the clamp, spread evenly over its faces so that it pulls all fibers alike; nodes share
+/// it where the clamp has no faces. Also returns the area of the faces \[m²\], or 1.
+fn loaded(specimen: &Specimen, mut scene: Scene) -> Result<(Simulation, f64), Stop> {
+    let body = &mut scene.body[specimen.body];
+    let region = body.pin[specimen.clamp].region.clone();
+    let name = format!("{}.load.{region}", specimen.body_name);
+    // Alone or before others, so that its channel has the plain name of the region.
+    body.traction = vec![Traction { region: region.clone(), value: Track::constant([0.0; 3]) }];
+    if let Ok(simulation) = compile(&scene) {
+        let load = simulation.model().forces_of::<LoadForce>().find(|load| load.name == name);
+        let area = load.map_or(0.0, |load| load.points.iter().map(|(_, share)| share.x).sum());
+        if area > 0.0 {
+            return Ok((simulation, area));
+        }
+    }
+    let body = &mut scene.body[specimen.body];
+    body.traction.clear();
+    body.force.insert(0, Load { region, value: Track::constant([0.0; 3]) });
+    Ok((compile(&scene)?, 1.0))
 }
 
 /// Number of parts in which a resting muscle is activated.

@@ -9,11 +9,13 @@ use sinew_muscle::{Curve, Drive};
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::Lab;
 
-use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
+use super::doubts::Sample;
 use super::measure::{between, crossing, largest_change};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
+use super::verdict::ForceTrial;
+use super::{FigureKind, four_digits};
 
 pub(super) const FIGURES: &[FigureKind] = &[
     ("largest_error", "", "largest difference from the input curve, in isometric forces"),
@@ -35,7 +37,7 @@ pub(super) const ISOTONIC_FIGURES: &[FigureKind] = &[
     ("volume_change", "", "largest |V/V₀ − 1| during the motion"),
 ];
 
-const COLUMNS: [&str; 11] = [
+pub(super) const COLUMNS: [&str; 11] = [
     "load_fraction",
     "load [N]",
     "speed [1/s]",
@@ -49,7 +51,7 @@ const COLUMNS: [&str; 11] = [
     "time [s]",
 ];
 
-const ISOTONIC_COLUMNS: [&str; 8] =
+pub(super) const ISOTONIC_COLUMNS: [&str; 8] =
     ["time [s]", "travel [m]", "shortening [m]", "length", "length_min", "length_max", "speed [1/s]", "volume"];
 
 /// The active muscle before its release, and forces at optimal length.
@@ -79,10 +81,12 @@ fn prepare(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<
     let mut held = Apparatus::new(specimen, Grip::Held, Speed::Ignored, 1.0)?;
     let rest = held.state();
     session.begin("relaxed at optimal length");
-    let passive = held.find_length(1.0, 0.0, session)?.force;
+    let relaxed = held.find_length(1.0, 0.0, session)?;
+    let passive = relaxed.force;
     held.adopt(&rest)?;
     session.begin("isometric at optimal length");
-    let isometric = held.find_length(1.0, 1.0, session)?.force;
+    let active = held.find_length(1.0, 1.0, session)?;
+    let isometric = active.force;
     session.begin(format!("isometric at {} optimal lengths", lab.release_length));
     let reading = held.find_length(lab.release_length, 1.0, session)?;
     if !(isometric > passive) {
@@ -90,6 +94,15 @@ fn prepare(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<
             "active, the muscle pulls with {isometric:.4} N at optimal length, and relaxed with {passive:.4} N: its fibers develop no force"
         )));
     }
+    let trial = ForceTrial {
+        developed: isometric - passive,
+        ideal: specimen.ideal_force(1.0, 1.0),
+        made_of: "stress × PCSA × cos α",
+        active: &active,
+        relaxed: &relaxed,
+        speed: 0.0,
+    };
+    session.try_force(&trial, specimen);
     Ok(Start { state: held.state(), reading, isometric, passive, max_velocity, curve })
 }
 
@@ -153,7 +166,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         }
         let point = at_optimum(&course);
         power = power.max(load * -point.clamp_speed);
-        session.measure(vec![
+        let row = vec![
             fraction,
             load,
             point.speed,
@@ -165,7 +178,9 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
             point.reading.longest,
             point.reading.volume,
             point.time,
-        ]);
+        ];
+        let (place, speed) = (format!("at a load of {fraction}"), point.speed.abs() / start.max_velocity);
+        session.measure(row, &Sample { place, active: &point.reading, relaxed: None, speed });
     }
     conclude(&start, power, session);
     Ok(())
@@ -204,6 +219,8 @@ fn conclude(start: &Start, power: f64, session: &mut Session<'_>) {
     let volume = largest(&mut sheet.column(9).iter().map(|v| v - 1.0));
     let error = largest(&mut force.iter().zip(&curve).map(|(f, c)| f - c));
     let speed_error = largest(&mut force.iter().zip(&speed).map(|(&f, v)| v - speed_at(&start.curve, f)));
+    session.comparison.of_points = force.iter().zip(&curve).map(|(f, c)| (f - c).abs()).collect();
+    session.comparison.what = "isometric force, and force at every speed";
     session.figure("largest_error", error);
     session.figure("largest_speed_error", speed_error);
     session.figure("isometric_force", start.isometric);
@@ -212,14 +229,16 @@ fn conclude(start: &Start, power: f64, session: &mut Session<'_>) {
     session.figure("volume_change", volume);
     let x: Vec<f64> = (0..=100).map(|i| -1.05 + 1.05 * f64::from(i) / 100.0).collect();
     let put_in = x.iter().map(|&v| start.curve.value(v)).collect();
+    let mut lines = vec![
+        Line::new("input curve", put_in).dashed(),
+        Line::new("flesh", reversed(&force, &speed)).over(sorted(&speed)).dotted(),
+    ];
+    lines.extend(session.marks(&speed, &force, None));
     session.plots.push(Plot {
         title: "Force over speed".into(),
         x_label: "fiber speed [maximum shortening speeds]; force [isometric forces]".into(),
         x,
-        lines: vec![
-            Line::new("input curve", put_in).dashed(),
-            Line::new("flesh", reversed(&force, &speed)).over(sorted(&speed)).dotted(),
-        ],
+        lines,
         scale: Scale::Linear,
     });
 }
@@ -249,8 +268,9 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     let course = release(specimen, &start, load, duration / lab.steps as f64, lab.steps, session, |_| false)?;
     // The immediate displacement of the clamp, before fibers have moved.
     let recoil = course[0].1.travel - course[1].1.travel;
-    for (time, reading, speed) in &course {
-        session.measure(vec![
+    let step_secs = duration / lab.steps as f64;
+    for (k, (time, reading, speed)) in course.iter().enumerate() {
+        let row = vec![
             *time,
             reading.travel,
             course[0].1.travel - reading.travel,
@@ -259,7 +279,10 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
             reading.longest,
             *speed,
             reading.volume,
-        ]);
+        ];
+        let fastest = session.doubts.limits().speed(&course[k.saturating_sub(1)].1, reading, step_secs);
+        let place = format!("at {} s", four_digits(*time));
+        session.measure(row, &Sample { place, active: reading, relaxed: None, speed: fastest });
     }
     let sheet = &session.sheet;
     let (time, length, shortening) = (sheet.column(0), sheet.column(3), sheet.column(2));
@@ -269,6 +292,9 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     let volume = largest_change(&sheet.column(7));
     let last = length[length.len() - 1];
     let model = actuator_course(specimen, &start, load, &time);
+    let ideal = speed_at(&start.curve, fraction);
+    session.comparison.of_all.push((speed / start.max_velocity - ideal).abs());
+    session.comparison.what = "isometric force, and speed as a part of the maximum";
     session.figure("load", load);
     session.figure("speed", speed);
     session.figure("shortening", way);
@@ -280,8 +306,10 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     if crossing(&time, &length, 1.0).is_none() {
         session.notes.push("the fibers did not pass their optimal length; increase `duration`".into());
     }
+    let marks = session.marks(&time, &length, None);
     let mut lines = vec![Line::new("flesh", length)];
     lines.extend(model.map(|values| Line::new("actuator", values).dashed()));
+    lines.extend(marks);
     session.plots.push(Plot {
         title: format!("Fibers at {} of their isometric force", fraction),
         x_label: "time [s]; mean fiber length [optimal lengths]".into(),

@@ -6,6 +6,7 @@ use sinew_scene::spec::lab::Lab;
 
 use super::FigureKind;
 use super::apparatus::{Apparatus, Grip, Setting, Speed};
+use super::doubts::Sample;
 use super::measure::largest_change;
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
@@ -20,7 +21,7 @@ pub(super) const FIGURES: &[FigureKind] = &[
     ("volume_change", "", "largest |V/V₀ − 1| during the contraction"),
 ];
 
-const COLUMNS: [&str; 8] =
+pub(super) const COLUMNS: [&str; 8] =
     ["activation", "travel [m]", "length", "length_min", "length_max", "volume", "widening", "pennation [deg]"];
 
 pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
@@ -35,7 +36,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         session.begin(format!("at activation {activation:.3}"));
         loaded.approach(Setting { activation, ..Setting::default() }, 1, session)?;
         let reading = loaded.reading();
-        session.measure(vec![
+        let row = vec![
             activation,
             reading.travel,
             reading.length,
@@ -44,7 +45,9 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
             reading.volume,
             across(reading.extents) / width,
             reading.pennation.to_degrees(),
-        ]);
+        ];
+        let place = format!("at an activation of {activation:.3}");
+        session.measure(row, &Sample { place, active: &reading, relaxed: None, speed: 0.0 });
     }
     let sheet = &session.sheet;
     let last = sheet.rows[sheet.rows.len() - 1].clone();
@@ -57,13 +60,14 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         ),
         ("Shape", "activation; relative to rest", vec![(5, "volume"), (6, "width")]),
     ];
-    let plots = plots.map(|(title, x_label, lines)| Plot {
+    let mut plots = plots.map(|(title, x_label, lines)| Plot {
         title: title.into(),
         x_label: x_label.into(),
         x: sheet.column(0),
         lines: lines.into_iter().map(|(column, label)| Line::new(label, sheet.column(column))).collect(),
         scale: Scale::Linear,
     });
+    plots[0].lines.extend(session.marks(&sheet.column(0), &sheet.column(2), None));
     session.figure("shortening", -last[1] / specimen.fiber_length);
     session.figure("travel", -last[1]);
     session.figure("final_length", last[2]);

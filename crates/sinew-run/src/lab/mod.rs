@@ -3,33 +3,40 @@
 //! Every protocol is a simulation of the flesh with channels set before every step (CHE-57, CHE-58, CHE-67). Pins hold
 //! one end of the muscle; an apparatus holds, moves or loads the other. Muscles settle without inertia and gravity;
 //! where force depends on speed, time passes. A dashed line shows the one-dimensional actuator of \[Zajac89\] with the
-//! same curves for comparison.
+//! same curves for comparison. A verdict says which measurements are in doubt, and how far the muscle is from an ideal
+//! one.
 
 mod apparatus;
+mod beside;
+mod doubts;
 mod force_velocity;
 mod free;
 mod measure;
+mod page;
 mod quick_release;
 mod session;
 mod specimen;
 mod stimulation;
 mod tension_length;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
 use sinew_fem::{Hold, RecordError, StepError};
 use sinew_record::record::write_file;
-use sinew_record::report::{Plot, Table, sheet};
+use sinew_record::report::Plot;
 use sinew_scene::spec::Scene;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{SceneError, format_number};
 use thiserror::Error;
 
+pub use self::beside::Beside;
+pub use self::doubts::{Doubt, MAX_SPREAD};
 pub use self::session::Sheet;
 use self::session::{Session, Stop};
 use self::specimen::Specimen;
 pub(crate) use self::specimen::unknown_specimen;
+pub use self::verdict::{CLOSE, Grade, Verdict};
 use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::run::Observer;
@@ -39,6 +46,8 @@ use crate::run::Observer;
 pub struct LabOutcome {
     /// The protocol.
     pub protocol: Protocol,
+    /// What to think of the results.
+    pub verdict: Verdict,
     /// Named results with their units.
     pub figures: Vec<Figure>,
     /// Measurements.
@@ -47,6 +56,10 @@ pub struct LabOutcome {
     pub plots: Vec<Plot>,
     /// The claims of `[lab.expect]` and their results.
     pub expectations: Vec<Checked>,
+    /// Measured data beside the curves.
+    pub beside: Vec<Beside>,
+    /// What is wrong with measurements or with the muscle, each with what to do.
+    pub warnings: Vec<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
     /// Files written.
@@ -70,7 +83,9 @@ pub struct Figure {
 type FigureKind = (&'static str, &'static str, &'static str);
 
 /// Results that every protocol has.
-const COMMON: [FigureKind; 5] = [
+const COMMON: [FigureKind; 7] = [
+    ("doubtful_points", "", "measurements that are not to be trusted"),
+    ("ideal_difference", "", "largest difference from an ideal muscle, as a part of its force or speed"),
     ("fiber_length", "m", "mean length of the fibers at rest"),
     ("cross_section", "m²", "physiological cross-section: volume of the muscle divided by its fiber length"),
     ("max_force", "N", "stress times cross-section: total force of all fibers"),
@@ -91,6 +106,24 @@ fn kinds(protocol: Protocol) -> &'static [FigureKind] {
     }
 }
 
+/// Results that exist where there are measured data; the unit of the first is that of the column.
+const BESIDE: [FigureKind; 2] = [
+    ("data_difference", "", "root-mean-square difference from the first measured column"),
+    ("relative_data_difference", "", "the same for all measured columns, each divided by its largest value"),
+];
+
+/// Columns of the measurements of a protocol, with units in brackets.
+fn columns(protocol: Protocol) -> &'static [&'static str] {
+    match protocol {
+        Protocol::TensionLength => &tension_length::COLUMNS,
+        Protocol::ForceVelocity => &force_velocity::COLUMNS,
+        Protocol::Isotonic => &force_velocity::ISOTONIC_COLUMNS,
+        Protocol::QuickRelease => &quick_release::COLUMNS,
+        Protocol::Twitch | Protocol::Tetanus => &stimulation::COLUMNS,
+        Protocol::Free => &free::COLUMNS,
+    }
+}
+
 /// Why a protocol has no result.
 #[derive(Debug, Error)]
 pub enum LabError {
@@ -100,6 +133,14 @@ pub enum LabError {
     /// `[lab.expect]` names a result that the protocol does not have.
     #[error("error: {0}")]
     Figure(#[from] UnknownProbe),
+    /// Measured data cannot be used.
+    #[error("error: {}", .problems.iter().map(|problem| format!("{}: {problem}", .file.display())).collect::<Vec<_>>().join("\nerror: "))]
+    Beside {
+        /// The file.
+        file: PathBuf,
+        /// All its problems.
+        problems: Vec<String>,
+    },
     /// The solver failed.
     #[error("error: {doing}: {source}\n{}", .kept)]
     Step {
@@ -158,8 +199,10 @@ pub fn examine(
 ) -> Result<LabOutcome, LabError> {
     let _entered = observer.interrupt().enter();
     let rules = rules(scene, protocol)?;
+    let file = scene.lab.beside.of(protocol).map(|file| scene.source.resolve(file));
+    let data = file.map(|file| beside::read(&file, protocol)).transpose()?;
     let specimen = Specimen::new(scene)?;
-    let mut session = Session::new(observer);
+    let mut session = Session::new(observer, &specimen);
     // Measurements stay in memory until they are written at the end.
     let _hold = Hold::new();
     let lab = &scene.lab;
@@ -172,20 +215,33 @@ pub fn examine(
         Protocol::Tetanus => stimulation::run_tetanus(&specimen, lab, &mut session),
         Protocol::Free => free::run(&specimen, lab, &mut session),
     };
-    let Session { doing, sheet, figures: found, plots, notes, .. } = session;
+    let Session { doing, sheet, figures: mut found, mut plots, notes, doubts, comparison, far_force, .. } = session;
     if let Err(stop) = result {
         return Err(stopped(stop, doing, protocol, &sheet, folder)?);
     }
+    let is_doubtful = |doubts: &&Vec<Doubt>| doubts.iter().any(|doubt| doubt.is_serious());
+    found.push(("doubtful_points", sheet.doubts.iter().filter(is_doubtful).count() as f64));
+    found.push(("ideal_difference", comparison.largest()));
+    let beside = data.map_or_else(Vec::new, |data| beside::compare(&data, &sheet, protocol));
+    plots.splice(0..0, beside.iter().map(Beside::plot));
+    let mut warnings = doubts.warnings(protocol);
+    let verdict = verdict::verdict(&sheet, &comparison, far_force.as_ref());
+    warnings.extend(far_force.map(|far| far.long));
+    warnings.extend(beside.iter().filter_map(Beside::warning));
     let mut outcome = LabOutcome {
         protocol,
-        figures: named(&specimen, protocol, &found),
+        verdict,
+        figures: named(&specimen, protocol, &found, &beside),
         sheet,
         plots,
         expectations: Vec::new(),
+        beside,
+        warnings,
         notes,
         outputs: Vec::new(),
     };
-    let mut history = ProbeHistory::new(&figure_names(protocol));
+    let names: Vec<String> = outcome.figures.iter().map(|figure| figure.name.to_string()).collect();
+    let mut history = ProbeHistory::new(&names);
     history.push(0.0, &outcome.figures.iter().map(|figure| figure.value).collect::<Vec<_>>());
     for rule in &rules {
         let mut checked = rule.evaluate(&history)?;
@@ -202,12 +258,17 @@ pub fn examine(
 
 /// Names of all results of a protocol.
 pub(crate) fn figure_names(protocol: Protocol) -> Vec<String> {
-    kinds(protocol).iter().chain(&COMMON).map(|kind| kind.0.to_string()).collect()
+    kinds(protocol).iter().chain(&COMMON).chain(&BESIDE).map(|kind| kind.0.to_string()).collect()
 }
 
 fn rules(scene: &Scene, protocol: Protocol) -> Result<Vec<Rule>, LabError> {
     let mut rules = Vec::new();
     for (name, expectations) in scene.lab.expect.of(protocol) {
+        if BESIDE.iter().any(|kind| kind.0 == name) && scene.lab.beside.of(protocol).is_none() {
+            let path = format!("lab.expect.{}.\"{name}\"", protocol.word());
+            let problem = scene.source.key_problem(&path, "there are no measured data to compare with");
+            return Err(scene.error(vec![problem.hint("give a file by `--beside` or in `[lab.beside]`")]).into());
+        }
         for expectation in expectations {
             // Expectations that compare with another scene are an error of the scene.
             let none = |_: &sinew_scene::spec::expect::Compare| Ok::<_, UnknownProbe>(ProbeHistory::default());
@@ -218,20 +279,24 @@ fn rules(scene: &Scene, protocol: Protocol) -> Result<Vec<Rule>, LabError> {
 }
 
 /// All results in the order in which they are declared.
-fn named(specimen: &Specimen, protocol: Protocol, found: &[(&'static str, f64)]) -> Vec<Figure> {
-    let common = [
-        specimen.fiber_length,
-        specimen.cross_section(),
-        specimen.max_force(),
-        specimen.cosine.acos().to_degrees(),
-        specimen.cells as f64,
+fn named(specimen: &Specimen, protocol: Protocol, found: &[(&'static str, f64)], beside: &[Beside]) -> Vec<Figure> {
+    let given = [
+        ("fiber_length", specimen.fiber_length),
+        ("cross_section", specimen.cross_section()),
+        ("max_force", specimen.max_force()),
+        ("rest_pennation", specimen.cosine.acos().to_degrees()),
+        ("cells", specimen.cells as f64),
     ];
-    let own = kinds(protocol).iter().map(|&(name, unit, meaning)| {
-        let value = found.iter().find(|figure| figure.0 == name).map_or(f64::NAN, |figure| figure.1);
-        Figure { name, value, unit, meaning }
-    });
-    let shared = COMMON.iter().zip(common).map(|(&(name, unit, meaning), value)| Figure { name, value, unit, meaning });
-    own.chain(shared).collect()
+    let value =
+        |name: &str| found.iter().chain(&given).find(|figure| figure.0 == name).map_or(f64::NAN, |figure| figure.1);
+    let figure = |&(name, unit, meaning): &FigureKind| Figure { name, value: value(name), unit, meaning };
+    let mut figures: Vec<Figure> = kinds(protocol).iter().chain(&COMMON).map(figure).collect();
+    if let Some(first) = beside.first() {
+        let values = [(first.difference, first.unit), (beside::relative_difference(beside), "")];
+        let of_data = BESIDE.iter().zip(values);
+        figures.extend(of_data.map(|(&(name, _, meaning), (value, unit))| Figure { name, value, unit, meaning }));
+    }
+    figures
 }
 
 /// Keeps the measurements, and returns the error.
@@ -267,63 +332,53 @@ impl LabOutcome {
     pub fn passed(&self) -> bool {
         self.expectations.iter().all(|check| check.passed)
     }
-
-    /// One JSON object: the results by name, and the expectations; numbers that are not finite become `null`.
-    pub fn to_json(&self) -> Value {
-        let figures: Map<String, Value> =
-            self.figures.iter().map(|figure| (figure.name.to_string(), json!(figure.value))).collect();
-        let check = |check: &Checked| json!({ "name": check.name, "expected": check.expected, "got": check.got, "passed": check.passed });
-        json!({
-            "protocol": self.protocol.word(),
-            "passed": self.passed(),
-            "figures": figures,
-            "expectations": self.expectations.iter().map(check).collect::<Vec<_>>(),
-            "notes": self.notes,
-            "outputs": self.outputs.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
-        })
-    }
-
-    fn write(&mut self, scene: &Scene, folder: &Path) -> Result<(), RecordError> {
-        let file = |ending: &str| folder.join(format!("{}.{ending}", self.protocol.word()));
-        let (csv, html) = (file("csv"), file("html"));
-        write_file(&csv, self.sheet.to_csv().as_bytes())?;
-        write_file(&html, self.page(scene).as_bytes())?;
-        self.outputs = vec![csv, html];
-        Ok(())
-    }
-
-    fn page(&self, scene: &Scene) -> String {
-        let title = format!("{}: {}", self.protocol.word(), scene.title.as_deref().unwrap_or(scene.source.name()));
-        let mut tables = vec![Table {
-            title: "Figures".into(),
-            columns: ["figure", "value", "unit", "meaning"].map(String::from).to_vec(),
-            rows: self
-                .figures
-                .iter()
-                .map(|f| vec![f.name.into(), format_number(f.value), f.unit.into(), f.meaning.into()])
-                .collect(),
-        }];
-        if !self.expectations.is_empty() {
-            let word = |passed: bool| if passed { "pass" } else { "fail" };
-            tables.push(Table {
-                title: "Expectations".into(),
-                columns: ["figure", "expected", "got", "verdict"].map(String::from).to_vec(),
-                rows: self
-                    .expectations
-                    .iter()
-                    .map(|c| vec![c.name.clone(), c.expected.clone(), c.got_text(), word(c.passed).into()])
-                    .collect(),
-            });
-        }
-        tables.push(Table {
-            title: "Measurements".into(),
-            columns: self.sheet.columns.iter().map(|&name| name.into()).collect(),
-            rows: self.sheet.rows.iter().map(|row| row.iter().map(|&value| shown(value)).collect()).collect(),
-        });
-        sheet(&title, &tables, &self.plots)
-    }
 }
 
-fn shown(value: f64) -> String {
-    if value.is_finite() { sinew_record::report::short_number(value) } else { "–".into() }
+/// Four significant digits, and all those of whole numbers.
+pub fn four_digits(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let is_whole = value.fract() == 0.0 && value.abs() < 1e9;
+    format_number(if is_whole { value } else { format!("{value:.3e}").parse().unwrap_or(value) })
+}
+
+/// A number of things: `1 point`, `2 points`.
+fn count_of(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits() {
+        for (value, text) in [
+            (29.868_317_8, "29.87"),
+            (0.060_686_247_5, "0.06069"),
+            (298_683.178, "298700"),
+            (8.664_856e-6, "8.665e-6"),
+            (-12.929_416_4, "-12.93"),
+            (0.06, "0.06"),
+            (12_345.0, "12345"),
+            (0.0, "0"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(four_digits(value), text);
+        }
+    }
+
+    /// Every protocol tells what its columns are before it runs.
+    #[test]
+    fn names_of_results_and_columns_are_unique() {
+        for (word, protocol, _) in Protocol::words() {
+            for mut names in [figure_names(protocol), columns(protocol).iter().map(|name| name.to_string()).collect()] {
+                let count = names.len();
+                names.sort();
+                names.dedup();
+                assert_eq!(names.len(), count, "{word}");
+            }
+        }
+    }
 }

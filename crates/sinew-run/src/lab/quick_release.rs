@@ -6,11 +6,13 @@ use sinew_muscle::Drive;
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::Lab;
 
-use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Setting, Speed};
+use super::doubts::Sample;
 use super::measure::{is_rising, largest_change, lowest, time_constant};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
+use super::verdict::ForceTrial;
+use super::{FigureKind, four_digits};
 
 pub(super) const FIGURES: &[FigureKind] = &[
     ("drop", "", "smallest force divided by that at the end"),
@@ -30,7 +32,8 @@ pub(super) const FIGURES: &[FigureKind] = &[
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
-const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "length_min", "length_max", "volume"];
+pub(super) const COLUMNS: [&str; 7] =
+    ["time [s]", "travel [m]", "force [N]", "length", "length_min", "length_max", "volume"];
 
 /// Fraction of the largest force by which a rising force may fall: the tolerance of the solver.
 const ROUNDING: f64 = 1e-4;
@@ -49,22 +52,38 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let from = Setting { travel: specimen.travel(lab.length), ..Setting::default() };
     session.begin("isometric before the release");
     held.approach(from, 1, session)?;
+    let relaxed = held.reading();
     held.approach(Setting { activation: 1.0, ..from }, ACTIVATION_PARTS, session)?;
     let before = held.reading();
     let start = held.state();
     let mut moving = Apparatus::new(specimen, Grip::Held, Speed::Felt, lab.step)?;
     moving.adopt(&start)?;
-    session.measure(row(0.0, &before));
+    let mut last = before;
+    session.measure(row(0.0, &before), &Sample { place: "at 0 s".into(), active: &before, relaxed: None, speed: 0.0 });
     for k in 1..=quick + slow {
         session.begin(if k <= quick { "during the release" } else { "after the release" });
         let share = (k as f64 / quick as f64).min(1.0);
         moving.step(Setting { travel: from.travel - share * way, ..start.1 }, session)?;
-        session.measure(row(k as f64 * lab.step, &moving.reading()));
+        let (time, reading) = (k as f64 * lab.step, moving.reading());
+        let speed = session.doubts.limits().speed(&last, &reading, lab.step);
+        let place = format!("at {} s", four_digits(time));
+        session.measure(row(time, &reading), &Sample { place, active: &reading, relaxed: None, speed });
+        last = reading;
     }
     session.begin("settled after the release");
     held.approach(Setting { travel: from.travel - way, ..start.1 }, 2, session)?;
     let settled = held.reading();
 
+    session.comparison.what = "force before the release, at the measured length";
+    let trial = ForceTrial {
+        developed: before.force - relaxed.force,
+        ideal: specimen.ideal_force(before.length, 1.0),
+        made_of: "stress × PCSA × f(length) × cos α",
+        active: &before,
+        relaxed: &relaxed,
+        speed: 0.0,
+    };
+    session.try_force(&trial, specimen);
     let sheet = &session.sheet;
     let (time, force, length) = (sheet.column(0), sheet.column(2), sheet.column(3));
     let least = lowest(&force).unwrap_or(0);
@@ -83,11 +102,13 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     session.figure("initial_length", length[0]);
     session.figure("final_length", length[last]);
     session.figure("volume_change", volume);
+    let marks = session.marks(&time, &force, Some((&time, &force)));
     let mut lines = vec![Line::new("flesh", force)];
     match actuator_course(specimen, lab, way, quick, time.len() - 1) {
         Some(values) => lines.push(Line::new("actuator", values).dashed()),
         None => session.notes.push("the one-dimensional actuator does not follow this release".into()),
     }
+    lines.extend(marks);
     session.plots.push(Plot {
         title: "Quick release".into(),
         x_label: "time [s]; force [N]".into(),

@@ -3,9 +3,12 @@
 use std::ops::ControlFlow;
 
 use sinew_fem::{Interrupt, StepError, StepReport};
-use sinew_record::report::Plot;
+use sinew_record::report::{Line, Plot};
 use sinew_scene::SceneError;
 
+use super::doubts::{Doubt, Doubts, Limits, Sample};
+use super::specimen::Specimen;
+use super::verdict::{Comparison, FarForce, ForceTrial};
 use crate::run::Observer;
 
 /// Why a protocol ended early.
@@ -44,6 +47,8 @@ pub struct Sheet {
     pub columns: Vec<&'static str>,
     /// Rows, one value per column.
     pub rows: Vec<Vec<f64>>,
+    /// The doubts about each row.
+    pub doubts: Vec<Vec<Doubt>>,
 }
 
 impl Sheet {
@@ -52,17 +57,29 @@ impl Sheet {
         self.rows.iter().map(|row| row[index]).collect()
     }
 
-    /// Comma-separated, the names first; values that are not finite are left empty.
+    /// The words for the doubts about a row; empty if there are none.
+    pub fn doubt_words(&self, row: usize) -> String {
+        self.doubts.get(row).into_iter().flatten().map(|doubt| doubt.word()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Comma-separated, the names first, the doubts last; values that are not finite are left empty.
     pub fn to_csv(&self) -> String {
-        let mut csv = self.columns.join(",");
-        csv.push('\n');
-        for row in &self.rows {
-            let cells: Vec<String> =
-                row.iter().map(|value| if value.is_finite() { value.to_string() } else { String::new() }).collect();
-            csv += &cells.join(",");
+        let mut csv = self.columns.join(",") + ",doubts\n";
+        for (index, row) in self.rows.iter().enumerate() {
+            for value in row.iter() {
+                csv += &if value.is_finite() { format!("{value},") } else { ",".into() };
+            }
+            csv += &self.doubt_words(index);
             csv.push('\n');
         }
         csv
+    }
+
+    /// Puts the rows in order of their first values.
+    pub(super) fn sort(&mut self) {
+        let mut rows: Vec<_> = self.rows.drain(..).zip(self.doubts.drain(..)).collect();
+        rows.sort_by(|a, b| a.0[0].total_cmp(&b.0[0]));
+        (self.rows, self.doubts) = rows.into_iter().unzip();
     }
 }
 
@@ -81,10 +98,16 @@ pub(super) struct Session<'a> {
     pub figures: Vec<(&'static str, f64)>,
     pub plots: Vec<Plot>,
     pub notes: Vec<String>,
+    /// Doubts about the measurements.
+    pub doubts: Doubts,
+    /// Differences from an ideal muscle.
+    pub comparison: Comparison,
+    /// A force that is far from that of an ideal muscle.
+    pub far_force: Option<FarForce>,
 }
 
 impl<'a> Session<'a> {
-    pub fn new(observer: &'a mut dyn Observer) -> Self {
+    pub fn new(observer: &'a mut dyn Observer, specimen: &Specimen) -> Self {
         Self {
             observer,
             done: 0,
@@ -95,6 +118,9 @@ impl<'a> Session<'a> {
             figures: Vec::new(),
             plots: Vec::new(),
             notes: Vec::new(),
+            doubts: Doubts::new(Limits::of(specimen)),
+            comparison: Comparison::default(),
+            far_force: None,
         }
     }
 
@@ -108,10 +134,34 @@ impl<'a> Session<'a> {
         self.doing = doing.into();
     }
 
-    /// Adds a measurement.
-    pub fn measure(&mut self, row: Vec<f64>) {
+    /// Adds a measurement and judges it.
+    pub fn measure(&mut self, row: Vec<f64>, sample: &Sample<'_>) {
         debug_assert_eq!(row.len(), self.sheet.columns.len(), "one value per column");
         self.sheet.rows.push(row);
+        self.sheet.doubts.push(self.doubts.judge(sample));
+    }
+
+    /// Compares a force with that of an ideal muscle.
+    pub fn try_force(&mut self, trial: &ForceTrial<'_>, specimen: &Specimen) {
+        self.comparison.of_all.push(trial.difference());
+        self.far_force = trial.far(specimen);
+    }
+
+    /// Marks in a plot: the measurements that are not to be trusted on one line, and those where the clamp pushes on
+    /// another.
+    pub fn marks(&self, x: &[f64], trusted: &[f64], pushing: Option<(&[f64], &[f64])>) -> Vec<Line> {
+        let marked = |values: &[f64], is_marked: &dyn Fn(&Doubt) -> bool| -> Option<Vec<f64>> {
+            let doubts = self.sheet.doubts.iter();
+            let pick =
+                |(&value, doubts): (&f64, &Vec<Doubt>)| if doubts.iter().any(is_marked) { value } else { f64::NAN };
+            let values: Vec<f64> = values.iter().zip(doubts).map(pick).collect();
+            values.iter().any(|value| value.is_finite()).then_some(values)
+        };
+        let doubtful = marked(trusted, &|doubt| doubt.is_serious());
+        let doubtful = doubtful.map(|values| Line::new("in doubt", values).over(x.to_vec()).crossed());
+        let pushes = pushing.and_then(|(x, y)| Some((x, marked(y, &|doubt| *doubt == Doubt::Pushes)?)));
+        let pushes = pushes.map(|(x, values)| Line::new("pushes", values).over(x.to_vec()).dotted());
+        doubtful.into_iter().chain(pushes).collect()
     }
 
     /// Adds a named result.

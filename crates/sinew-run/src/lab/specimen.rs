@@ -39,9 +39,18 @@ pub(super) struct Specimen {
     pub stress: f64,
     /// Curves of the fibers.
     pub group: FiberGroup,
+    /// Smallest cross-section along the axis as a part of the mean; `None` for pennate muscles, whose fibers do not run
+    /// from one end to the other.
+    pub thinnest_section: Option<f64>,
     /// Number of cells of the body.
     pub cells: usize,
 }
+
+/// Cosine of the pennation from which on fibers run from end to end: 18°, more than those of spindles.
+const PARALLEL: f64 = 0.95;
+
+/// Sections in which the thickness of a muscle is measured.
+const SECTIONS: usize = 12;
 
 /// Cosine from which on an axis counts as a coordinate axis: a deviation of 0.06° costs a millionth of the force.
 const ALIGNED: f64 = 1.0 - 1e-6;
@@ -83,13 +92,15 @@ impl Specimen {
             let path = format!("body[{body}].muscle[{muscle}]");
             return Err(one(scene.problem(&path, "this muscle has no cells: they all belong to later muscles")));
         }
-        let extent = extent_along(model, body, muscle, axis);
-        let fiber_length = scene.lab.fiber_length.or_else(|| procedural_length(scene, body)).unwrap_or(extent);
+        let [start, end] = ends_along(model, body, muscle, axis);
+        let fiber_length = scene.lab.fiber_length.or_else(|| procedural_length(scene, body)).unwrap_or(end - start);
         let group = model.elastic[model.bodies[body].elastic.clone()]
             .iter()
             .find_map(|block| block.fiber_groups().get(muscle))
             .cloned()
             .unwrap_or_default();
+        // Fibers have no sign; those of a spindle are not exactly parallel.
+        let cosine = summary.direction.dot(axis).abs().clamp(1e-3, 1.0);
         Ok(Self {
             body,
             muscle,
@@ -99,12 +110,12 @@ impl Specimen {
             clamp_name: pins[clamp].name.clone(),
             axis,
             fiber_length,
-            // Fibers have no sign; those of a spindle are not exactly parallel.
-            cosine: summary.direction.dot(axis).abs().clamp(1e-3, 1.0),
+            cosine,
             volume: summary.rest_volume,
             path_length: arm.dot(axis).abs(),
             stress: scene.body[body].muscle[muscle].stress,
             group,
+            thinnest_section: (cosine > PARALLEL).then(|| thinnest_section(model, body, muscle, axis)).flatten(),
             cells: model.bodies[body].mesh.cell_count(),
             scene: prepared,
         })
@@ -118,6 +129,14 @@ impl Specimen {
     /// Maximum isometric force along the fibers \[N\]: stress times cross-section.
     pub fn max_force(&self) -> f64 {
         self.stress / self.group.optimal_stretch * self.cross_section()
+    }
+
+    /// Developed force of an ideal muscle along the axis \[N\]: fibers of one length between sheets at constant distance.
+    pub fn ideal_force(&self, length: f64, activation: f64) -> f64 {
+        let stretch = length * self.group.optimal_stretch;
+        let across = 1.0 - self.cosine * self.cosine;
+        let cosine = (1.0 - across / (stretch * stretch)).max(0.0).sqrt();
+        self.max_force() * activation * self.group.curves.active.value(length) * cosine
     }
 
     /// Displacement of the clamp from rest for fibers of this length, in optimal lengths, if only they change \[m\].
@@ -276,21 +295,43 @@ fn procedural_length(scene: &Scene, body: usize) -> Option<f64> {
     procedural::muscle(&mesh.params()).ok().map(|made| made.fiber_length)
 }
 
-/// Extent of the cells of a muscle along an axis \[m\].
-fn extent_along(model: &Model, body: usize, muscle: usize, axis: Vec3) -> f64 {
+/// Calls `visit` with the extent along an axis \[m\] and the volume \[m³\] of each cell of a muscle at rest.
+fn for_each_cell(model: &Model, body: usize, muscle: usize, axis: Vec3, mut visit: impl FnMut([f64; 2], f64)) {
     let mesh = &model.bodies[body].mesh;
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    let volumes = mesh.cell_volumes();
     for block in &model.elastic[model.bodies[body].elastic.clone()] {
         for (k, &cell) in block.cells().iter().enumerate() {
             let fiber = block.fiber_of(k);
             if fiber.stress == 0.0 || usize::from(fiber.group) != muscle {
                 continue;
             }
-            for &node in mesh.cell_nodes(cell as usize) {
-                let place = mesh.positions()[node as usize].dot(axis);
-                (low, high) = (low.min(place), high.max(place));
-            }
+            let places = mesh.cell_nodes(cell as usize).iter().map(|&node| mesh.positions()[node as usize].dot(axis));
+            let (low, high) = places.fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at), high.max(at)));
+            visit([low, high], volumes[cell as usize]);
         }
     }
-    high - low
+}
+
+/// Ends of the cells of a muscle along an axis \[m\].
+fn ends_along(model: &Model, body: usize, muscle: usize, axis: Vec3) -> [f64; 2] {
+    let mut ends = [f64::INFINITY, f64::NEG_INFINITY];
+    for_each_cell(model, body, muscle, axis, |[low, high], _| ends = [ends[0].min(low), ends[1].max(high)]);
+    ends
+}
+
+/// The smallest cross-section of a muscle along an axis as a part of the mean. The sections at both ends are left out,
+/// where slanted ends share them with tendons.
+fn thinnest_section(model: &Model, body: usize, muscle: usize, axis: Vec3) -> Option<f64> {
+    let [start, end] = ends_along(model, body, muscle, axis);
+    let width = (end - start) / SECTIONS as f64;
+    let mut volumes = [0.0; SECTIONS];
+    for_each_cell(model, body, muscle, axis, |[low, high], volume| {
+        for (k, sum) in volumes.iter_mut().enumerate() {
+            let (from, to) = (start + k as f64 * width, start + (k + 1) as f64 * width);
+            *sum += volume * (high.min(to) - low.max(from)).max(0.0) / (high - low);
+        }
+    });
+    let mean = volumes.iter().sum::<f64>() / SECTIONS as f64;
+    let inner = &volumes[1..SECTIONS - 1];
+    Some(inner.iter().copied().fold(f64::INFINITY, f64::min) / mean).filter(|part| part.is_finite())
 }

@@ -5,11 +5,13 @@ use sinew_muscle::{ActivationDynamics, Drive, PulseTrain, Switch};
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::{Lab, Protocol};
 
-use super::FigureKind;
-use super::apparatus::{Apparatus, Grip, Setting, Speed};
+use super::apparatus::{Apparatus, Grip, Reading, Setting, Speed};
+use super::doubts::Sample;
 use super::measure::{crossing, largest_change, peak};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
+use super::verdict::ForceTrial;
+use super::{FigureKind, four_digits};
 
 pub(super) const TWITCH_FIGURES: &[FigureKind] = &[
     ("peak_force", "N", "largest developed force"),
@@ -34,7 +36,7 @@ pub(super) const TETANUS_FIGURES: &[FigureKind] = &[
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
-const COLUMNS: [&str; 7] =
+pub(super) const COLUMNS: [&str; 7] =
     ["time [s]", "excitation", "activation", "force [N]", "developed_force [N]", "length", "volume"];
 
 /// Duration after the last pulse, in time constants of the decay: e⁻⁵ is left.
@@ -133,14 +135,18 @@ fn stimulate(
     let mut moving = Apparatus::new(specimen, Grip::Held, Speed::Felt, lab.step)?;
     moving.adopt(&held.state())?;
     let mut activation = 0.0;
-    session.measure(vec![0.0, pulses.excitation(0.0), 0.0, passive.force, 0.0, passive.length, passive.volume]);
+    let row = vec![0.0, pulses.excitation(0.0), 0.0, passive.force, 0.0, passive.length, passive.volume];
+    session.measure(row, &Sample { place: "at 0 s".into(), active: &passive, relaxed: None, speed: 0.0 });
+    let mut last = passive;
+    // Activation, state and speed at the largest force: it does not change there, so that tendons and fibers rest.
+    let mut top: (f64, Reading, f64) = (0.0, passive, 0.0);
     for k in 1..=steps {
         let (from, to) = ((k - 1) as f64 * lab.step, k as f64 * lab.step);
         session.begin(format!("at {to:.4} s"));
         activation = dynamics.advance_through(pulses, activation, from, to);
         moving.step(Setting { activation, ..rest }, session)?;
         let reading = moving.reading();
-        session.measure(vec![
+        let row = vec![
             to,
             pulses.excitation(to),
             activation,
@@ -148,12 +154,32 @@ fn stimulate(
             reading.force - passive.force,
             reading.length,
             reading.volume,
-        ]);
+        ];
+        let speed = session.doubts.limits().speed(&last, &reading, lab.step);
+        let place = format!("at {} s", four_digits(to));
+        session.measure(row, &Sample { place, active: &reading, relaxed: None, speed });
+        if reading.force > top.1.force {
+            top = (activation, reading, speed);
+        }
+        last = reading;
     }
+    let (activation, active, speed) = top;
+    session.comparison.what = "largest force, at its activation and length";
+    let trial = ForceTrial {
+        developed: active.force - passive.force,
+        ideal: specimen.ideal_force(active.length, activation),
+        made_of: "stress × PCSA × activation × f(length) × cos α",
+        active: &active,
+        relaxed: &passive,
+        speed,
+    };
+    session.try_force(&trial, specimen);
     let (time, developed) = (session.sheet.column(0), session.sheet.column(4));
+    let marks = session.marks(&time, &developed, Some((&time, &developed)));
     let mut lines = vec![Line::new("flesh", developed)];
     let of_actuator = actuator_course(specimen, lab, &dynamics, pulses, steps);
     lines.extend(of_actuator.map(|values| Line::new("actuator", values).dashed()));
+    lines.extend(marks);
     let word = if protocol == Protocol::Twitch { "Twitch" } else { "Tetanus" };
     session.plots.push(Plot {
         title: word.into(),

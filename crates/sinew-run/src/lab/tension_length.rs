@@ -6,11 +6,13 @@ use sinew_muscle::Actuator;
 use sinew_record::report::{Line, Plot, Scale};
 use sinew_scene::spec::lab::Lab;
 
-use super::FigureKind;
 use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
+use super::doubts::Sample;
 use super::measure::{crossing, largest_change, peak};
 use super::session::{Session, Stop};
 use super::specimen::Specimen;
+use super::verdict::ForceTrial;
+use super::{FigureKind, four_digits};
 
 pub(super) const FIGURES: &[FigureKind] = &[
     ("peak_length", "l₀", "mean length of the active fibers where they develop the largest force"),
@@ -26,7 +28,7 @@ pub(super) const FIGURES: &[FigureKind] = &[
     ("passive_volume_change", "", "largest |V/V₀ − 1| of the resting muscle"),
 ];
 
-const COLUMNS: [&str; 15] = [
+pub(super) const COLUMNS: [&str; 15] = [
     "clamp_length",
     "travel [m]",
     "passive_force [N]",
@@ -66,12 +68,14 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
             apparatus.approach(Setting { activation: 1.0, ..setting }, ACTIVATION_PARTS, session)?;
             let total = apparatus.reading();
             apparatus.adopt(&relaxed)?;
-            session.measure(row(length, &passive, &total, &actuator, specimen));
+            let place = format!("at a clamp length of {}", four_digits(length));
+            let sample = Sample { place, active: &total, relaxed: Some(&passive), speed: 0.0 };
+            session.measure(row(length, &passive, &total, &actuator, specimen), &sample);
             rows.push((length, passive, total));
         }
     }
     // Rows in order of length.
-    session.sheet.rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    session.sheet.sort();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     conclude(specimen, &rows, &actuator, session);
     Ok(())
@@ -126,6 +130,18 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     let top = curve_of(1.0);
     let errors = length.iter().zip(&developed).map(|(&l, f)| (f / force - curve_of(l) / top).abs());
     session.figure("curve_error", errors.fold(0.0, f64::max));
+    let differences = length.iter().zip(&developed).map(|(&l, f)| (f - curve_of(l)).abs() / top);
+    session.comparison.of_points = differences.collect();
+    session.comparison.what = "force at every length, as a part of the largest";
+    let trial = ForceTrial {
+        developed: force,
+        ideal: top,
+        made_of: "stress × PCSA × cos α",
+        active: &total,
+        relaxed: &passive,
+        speed: 0.0,
+    };
+    session.try_force(&trial, specimen);
     session.figure("volume_change", largest_change(&column(&|_, total| total.volume)));
     session.figure("passive_volume_change", largest_change(&column(&|passive, _| passive.volume)));
     let at_end = nearest.is_some_and(|i| i == 0 || i + 1 == rows.len());
@@ -140,17 +156,20 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
         let values = x.iter().map(|&l| value(l)).collect();
         Line::new(label, values).over(x).dashed()
     };
+    let marks = session.marks(&length, &developed, Some((&passive_length, &passive_force)));
+    let mut lines = vec![
+        Line::new("developed", developed.clone()),
+        Line::new("passive", passive_force).over(passive_length),
+        Line::new("total", column(&|_, total| total.force)),
+        dashed("actuator", &curve_of),
+        dashed("its passive", &|l| curve(actuator, specimen, l, 0.0)),
+    ];
+    lines.extend(marks);
     session.plots.push(Plot {
         title: "Tension over length".into(),
         x_label: "mean fiber length [optimal lengths]; force [N]".into(),
         x: length.clone(),
-        lines: vec![
-            Line::new("developed", developed.clone()),
-            Line::new("passive", passive_force).over(passive_length),
-            Line::new("total", column(&|_, total| total.force)),
-            dashed("actuator", &curve_of),
-            dashed("its passive", &|l| curve(actuator, specimen, l, 0.0)),
-        ],
+        lines,
         scale: Scale::Linear,
     });
     session.plots.push(Plot {

@@ -75,6 +75,57 @@ impl LabExpect {
 }
 
 table! {
+    /// Measured data to draw beside the curves of each protocol: tables in CSV format whose columns have the names of
+    /// those of the protocol, each with its unit: `length, developed_force [N]`. The first column is the abscissa.
+    pub struct LabBeside as "lab beside" {
+        /// Data of `sinew lab tension-length`.
+        tension_length as "tension-length": Option<String> = text("path of a table"), optional, example("tension_length.csv");
+        /// Data of `sinew lab force-velocity`.
+        force_velocity as "force-velocity": Option<String> = text("path of a table"), optional;
+        /// Data of `sinew lab isotonic`.
+        isotonic: Option<String> = text("path of a table"), optional;
+        /// Data of `sinew lab quick-release`.
+        quick_release as "quick-release": Option<String> = text("path of a table"), optional;
+        /// Data of `sinew lab twitch`.
+        twitch: Option<String> = text("path of a table"), optional;
+        /// Data of `sinew lab tetanus`.
+        tetanus: Option<String> = text("path of a table"), optional;
+        /// Data of `sinew lab free`.
+        free: Option<String> = text("path of a table"), optional;
+    }
+}
+
+impl LabBeside {
+    /// The file of one protocol.
+    pub fn of(&self, protocol: Protocol) -> Option<&str> {
+        match protocol {
+            Protocol::TensionLength => &self.tension_length,
+            Protocol::ForceVelocity => &self.force_velocity,
+            Protocol::Isotonic => &self.isotonic,
+            Protocol::QuickRelease => &self.quick_release,
+            Protocol::Twitch => &self.twitch,
+            Protocol::Tetanus => &self.tetanus,
+            Protocol::Free => &self.free,
+        }
+        .as_deref()
+    }
+
+    /// Sets the file of one protocol.
+    pub fn set(&mut self, protocol: Protocol, file: String) {
+        let own = match protocol {
+            Protocol::TensionLength => &mut self.tension_length,
+            Protocol::ForceVelocity => &mut self.force_velocity,
+            Protocol::Isotonic => &mut self.isotonic,
+            Protocol::QuickRelease => &mut self.quick_release,
+            Protocol::Twitch => &mut self.twitch,
+            Protocol::Tetanus => &mut self.tetanus,
+            Protocol::Free => &mut self.free,
+        };
+        *own = Some(file);
+    }
+}
+
+table! {
     /// How `sinew lab` examines a muscle. Pins hold one end. The apparatus holds the other: it moves that end along an
     /// axis and measures the force. There is no gravity and no inertia, and other muscles of the body are inactive.
     pub struct Lab as "lab" {
@@ -119,6 +170,8 @@ table! {
         /// 0.2 s for `quick-release`, five time constants of decay for `twitch` and `tetanus`, and twice the expected
         /// time of shortening by a quarter for `isotonic`.
         duration: Option<f64> = time().positive(), optional, example("0.3 s");
+        /// Measured data to draw beside the curves; `--beside` takes precedence.
+        beside: LabBeside = table(), default({});
         /// Expected results.
         expect: LabExpect = table(), default({});
     }

@@ -331,11 +331,13 @@ impl Scene {
         files.map(|file| self.source.resolve(file)).collect()
     }
 
-    /// Every file that the scene reads, including itself and the scenes it compares with.
+    /// Every file that the scene reads, including itself, the scenes it compares with and data of the laboratory.
     pub fn inputs(&self) -> Vec<std::path::PathBuf> {
         let compared = self.expect.values().flatten().filter_map(|expectation| expectation.compare.as_ref());
         let mut inputs: Vec<_> = compared.map(|compare| self.source.resolve(&compare.scene)).collect();
         inputs.extend(self.files());
+        let data = lab::Protocol::words().filter_map(|(_, protocol, _)| self.lab.beside.of(protocol));
+        inputs.extend(data.map(|file| self.source.resolve(file)));
         inputs.push(self.source.name().into());
         inputs
     }
