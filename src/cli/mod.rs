@@ -140,6 +140,9 @@ enum Failure {
         /// The error of the system.
         source: std::io::Error,
     },
+    /// An error whose text has its own `error:` lines.
+    #[error("{0}")]
+    Told(String),
     /// The error is already on stderr.
     #[error("")]
     Reported,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sinew_fem::RecordError;
 use sinew_raster::UpAxis;
+use sinew_scene::SceneError;
 use sinew_scene::output::{OutputClash, PREVIOUS, RECORDING, check_outputs};
 use sinew_store::{Recording, StoreError, StoredFrame};
 use thiserror::Error;
@@ -31,8 +32,11 @@ pub struct ConvertOptions {
     pub fields: Option<Vec<String>>,
     /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; `None` uses that of the scene.
     pub color: Option<String>,
-    /// Width and height of pictures \[pixels\]; `None` uses those of the scene.
+    /// Width and height of pictures and films \[pixels\]; `None` uses those of the scene.
     pub size: Option<[usize; 2]>,
+    /// Values of the scene to replace, such as `record.camera.view="front"`: keys of `[record]` that say how files look,
+    /// `title` and `up`.
+    pub overrides: Vec<String>,
     /// Frames per value clip of USD files; `None` uses the value of the scene.
     pub clips: Option<usize>,
     /// Maximum number of morph targets of a body in GLB files; `None` uses the value of the scene.
@@ -47,6 +51,7 @@ impl Default for ConvertOptions {
             fields: None,
             color: None,
             size: None,
+            overrides: Vec::new(),
             clips: None,
             morph_targets: None,
         }
@@ -151,12 +156,43 @@ pub enum ConvertError {
         /// The output that needs it.
         what: String,
     },
+    /// A value of the scene cannot be replaced.
+    #[error("{0}")]
+    Scene(#[from] SceneError),
+    /// A key of the scene has no effect on a recording.
+    #[error("`{text}` changes nothing: {reason}")]
+    NoEffect {
+        /// The replacement.
+        text: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// Videos of this format have no transparency.
+    #[error("{} cannot have a transparent background\nhint: write .webm, .apng or .gif, or set record.background=\"white\"", path.display())]
+    Opaque {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Several mistakes.
+    #[error("{}", .0.iter().map(ConvertError::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<ConvertError>),
     /// A file cannot be written.
     #[error("{0}")]
     Record(#[from] RecordError),
     /// The user interrupted the conversion.
     #[error("interrupted; no unfinished file is left")]
     Interrupted,
+}
+
+impl ConvertError {
+    /// The text for a person: each mistake with `error:` in front of it.
+    pub fn report(&self) -> String {
+        match self {
+            Self::Scene(error) => error.to_string().trim_end().to_string(),
+            Self::Several(errors) => errors.iter().map(Self::report).collect::<Vec<_>>().join("\n\n"),
+            error => format!("error: {error}"),
+        }
+    }
 }
 
 /// The recording at a path: the file itself, or the one in the folder of a run.
@@ -213,11 +249,24 @@ pub fn plan<'a>(
         let lost = recording.lost_bytes();
         notes.push(format!("the recording was cut off: its last {lost} bytes are not a whole frame and are ignored"));
     }
-    let settings = Settings::new(header, options, &mut notes)?;
-    let formats = outputs.iter().map(|path| OutputFormat::from_path(path)).collect::<Result<Vec<_>, _>>()?;
-    check_twice(outputs, &formats)?;
-    check_outputs([recording.path()], outputs)?;
-    settings.check_stress(header, &formats)?;
+    // All mistakes of the command at once.
+    let mut problems = Vec::new();
+    let formats: Vec<OutputFormat> =
+        outputs.iter().filter_map(|path| OutputFormat::from_path(path).map_err(|e| problems.push(e)).ok()).collect();
+    let settings = Settings::new(header, options, &mut notes).map_err(|error| problems.extend(error)).ok();
+    if formats.len() == outputs.len() {
+        problems.extend(check_twice(outputs, &formats).err());
+    }
+    problems.extend(check_outputs([recording.path()], outputs).err().map(ConvertError::from));
+    if let Some(settings) = &settings {
+        problems.extend(settings.check_stress(header, &formats).err());
+        problems.extend(settings.check_opacity(outputs));
+    }
+    let settings = match (settings, problems.len()) {
+        (Some(settings), 0) => settings,
+        (_, 1) => return Err(problems.remove(0)),
+        _ => return Err(ConvertError::Several(problems)),
+    };
 
     let every = options.every.max(1);
     let last = recording.frame_count() - 1;
@@ -331,9 +380,13 @@ impl Plan<'_> {
             self.notes.extend(recorder.notes());
             let files = recorder.files();
             for &output in &*outputs {
-                // Stills and the animation come from one recorder.
-                let is_ours =
-                    |file: &&PathBuf| outputs.len() == 1 || file.extension() == self.outputs[output].path.extension();
+                // Stills and films come from one recorder.
+                let films = || outputs.iter().map(|&film| &self.outputs[film]).filter(|film| film.format.is_film());
+                let own = &self.outputs[output];
+                let is_ours = |file: &&PathBuf| match own.format.is_film() {
+                    true => **file == own.path,
+                    false => films().all(|film| film.path != **file),
+                };
                 let written = &mut report.outputs[output];
                 written.files = files.iter().filter(is_ours).cloned().collect();
                 written.bytes =
@@ -345,21 +398,20 @@ impl Plan<'_> {
     }
 
     fn open(&self) -> Result<Vec<Open>, ConvertError> {
-        let first = |format| self.outputs.iter().position(|output| output.format == format);
-        let (stills, animation) = (first(OutputFormat::Png), first(OutputFormat::Apng));
+        // Each picture is drawn once: for the first stills, and for all films.
+        let stills = self.outputs.iter().position(|output| output.format == OutputFormat::Png);
+        let films = self.outputs.iter().enumerate().filter(|(_, output)| output.format.is_film()).map(|(k, _)| k);
+        let drawn: Vec<usize> = stills.into_iter().chain(films).collect();
         let mut open = Vec::new();
-        for (number, output) in self.outputs.iter().enumerate() {
-            let mut outputs = vec![number];
-            let recorder = match (stills, animation) {
-                // Each picture is drawn once for both.
-                (Some(stills), Some(animation)) if number == stills => {
-                    outputs.push(animation);
-                    self.settings.pictures(Some(&output.path), Some(&self.outputs[animation].path))?
-                }
-                (Some(_), Some(animation)) if number == animation => continue,
-                _ => self.settings.recorder(output, self.recording.header())?,
-            };
-            open.push(Open { outputs, recorder, takes_probes: output.format == OutputFormat::Csv });
+        for (number, output) in self.outputs.iter().enumerate().filter(|(k, _)| !drawn.contains(k)) {
+            let recorder = self.settings.recorder(output, self.recording.header())?;
+            open.push(Open { outputs: vec![number], recorder, takes_probes: output.format == OutputFormat::Csv });
+        }
+        if !drawn.is_empty() {
+            let path = |k: usize| self.outputs[k].path.clone();
+            let films = drawn.iter().copied().filter(|&k| Some(k) != stills).map(path).collect();
+            let recorder = self.settings.pictures(stills.map(path), films)?;
+            open.push(Open { outputs: drawn, recorder, takes_probes: false });
         }
         Ok(open)
     }

@@ -9,7 +9,7 @@
 //! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion of an existing mesh |
 //! | [`CsvRecorder`] | `.csv` | tables: probes over time |
 //! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
-//! | [`PictureRecorder`] | `.png`, animated `.png` | the eye |
+//! | [`PictureRecorder`] | `.png`, animated `.png`, `.gif`, `.mp4`, `.webm` | the eye |
 //!
 //! To add a format: a file here with a [`Recorder`], a key in `[record]`, a line in [`open`], and a row in
 //! [`crate::convert::OutputFormat`].
@@ -19,6 +19,7 @@ mod csv;
 mod digits;
 mod every;
 mod field;
+mod gif;
 mod glb;
 mod interleaved;
 pub(crate) mod names;
@@ -37,6 +38,7 @@ pub(crate) mod skin;
 mod studio;
 mod surface;
 mod usd;
+mod video;
 mod vtu;
 mod zip;
 
@@ -48,7 +50,7 @@ use sinew_raster::{FitParams, UpAxis};
 use sinew_scene::output::{SkinFormat, animation_path, skin_files};
 use sinew_scene::spec::mesh::Mesh;
 use sinew_scene::spec::motion::pose;
-use sinew_scene::spec::record::Record;
+use sinew_scene::spec::record::{Camera, Record};
 use sinew_scene::spec::{Scene, Up};
 use sinew_scene::{Character, SceneCharacter};
 
@@ -132,10 +134,10 @@ pub fn open_with(
     let params = PictureParams {
         expected: Some(scene.frame_count() / every + 1),
         stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name).with_extension("png")),
-        animation: animation_path(record, folder),
+        films: animation_path(record, folder).into_iter().chain(record.films.iter().map(|name| folder.join(name))).collect(),
         ..picture_params(record, scene.up, scene.title.as_deref())?
     };
-    if params.stills.is_some() || params.animation.is_some() {
+    if params.stills.is_some() || !params.films.is_empty() {
         recorders.push(due(every, PictureRecorder::create(params)?));
     }
     Ok(recorders)
@@ -199,17 +201,38 @@ pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Re
     let usual = PictureParams::default().with_size(record.size);
     Ok(PictureParams {
         animation_frames: record.apng_frames,
+        speed: record.speed,
         up: up_axis(up),
         eye: record.camera.eye.map(f32s),
         target: record.camera.target.map(f32s),
         camera_up: record.camera.up.map(f32s),
-        fit: FitParams { field_of_view: record.camera.fov as f32, ..FitParams::default() },
+        fit: fit_params(&record.camera),
         color,
         range: record.range,
         ground: if record.ground { GroundStyle::Checker } else { GroundStyle::None },
+        background: record.background,
         title: title.map(String::from),
+        captions: record.captions,
+        edges: record.edges,
+        scale_bar: record.scale_bar,
+        show: record.show.clone(),
         ..usual
     })
+}
+
+/// Direction and lens of the automatic camera.
+pub(crate) fn fit_params(camera: &Camera) -> FitParams {
+    let usual = FitParams::default();
+    let [azimuth, elevation] = match camera.view {
+        Some(view) => view.angles().map(|angle| angle as f32),
+        None => [usual.azimuth, usual.elevation],
+    };
+    FitParams {
+        azimuth: camera.azimuth.map_or(azimuth, |angle| angle as f32),
+        elevation: camera.elevation.map_or(elevation, |angle| angle as f32),
+        field_of_view: camera.fov as f32,
+        ..usual
+    }
 }
 
 pub(crate) fn up_axis(up: Up) -> UpAxis {

@@ -23,6 +23,8 @@ for (const player of document.querySelectorAll(".player")) {
     if (frame < shown) shown = -1;
     for (let i = shown + 1; i <= frame; i++) {
       const { image, x, y } = patches[i];
+      // A whole picture replaces the one before; where it is clear, nothing may shine through.
+      if (image.naturalWidth === canvas.width && image.naturalHeight === canvas.height) context.clearRect(0, 0, canvas.width, canvas.height);
       if (image.naturalWidth > 0) context.drawImage(image, x, y);
     }
     shown = frame;

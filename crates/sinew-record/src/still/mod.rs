@@ -6,7 +6,7 @@ mod player;
 
 use sinew_io::MeshData;
 use sinew_math::Vec3;
-use sinew_raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, Surface, UpAxis, View};
+use sinew_raster::{Background, Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, Surface, UpAxis, View};
 use sinew_scene::inspect::Skin;
 
 pub use player::{Player, Portrait};
@@ -75,6 +75,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
         surfaces: surfaces.collect(),
         title: Some(picture.title),
         caption: Some(picture.caption),
+        background: Background::Studio,
         legend: None,
     };
     let mut image = renderer.render(&view);
