@@ -21,6 +21,7 @@ mod muscle;
 mod new;
 mod panic;
 mod play;
+mod plots;
 mod progress;
 mod python;
 mod resume;

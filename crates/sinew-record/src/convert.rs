@@ -67,6 +67,8 @@ pub struct Plan<'a> {
     recording: &'a Recording,
     /// Frames with all data.
     shown: BTreeSet<usize>,
+    /// Frames that pictures take into account, but do not show.
+    seen: BTreeSet<usize>,
     /// Frames for tables of probes, which are recorded at every frame.
     probed: BTreeSet<usize>,
     settings: Settings,
@@ -273,14 +275,14 @@ pub fn plan<'a>(
     let shown: BTreeSet<usize> =
         recording.shown_frames().into_iter().filter(|frame| options.frames.contains(frame)).step_by(every).collect();
     let probed: BTreeSet<usize> = (0..=last).filter(|frame| options.frames.contains(frame)).step_by(every).collect();
-    let needs_shapes = formats.iter().any(|&format| format != OutputFormat::Csv);
+    let needs_shapes = formats.iter().any(|&format| !format.is_of_probes());
     let sample = if needs_shapes { shown.last() } else { probed.last() };
     let Some(&sample) = sample else { return Err(ConvertError::NoFrames { last }) };
     let sample = read(recording, sample)?;
 
     let mut planned = Vec::new();
     for (path, &format) in outputs.iter().zip(&formats) {
-        let frames = if format == OutputFormat::Csv { probed.len() } else { shown.len() };
+        let frames = if format.is_of_probes() { probed.len() } else { shown.len() };
         let estimate = settings.estimate(format, &sample, header, frames)?;
         planned.push(PlannedOutput { path: path.clone(), format, estimate });
     }
@@ -289,8 +291,16 @@ pub fn plan<'a>(
         let axis = settings.up;
         notes.push(format!("OBJ files do not store the up axis: choose {axis:?} when importing them"));
     }
-    Ok(Plan { outputs: planned, notes, recording, shown, probed, settings })
+    let has_pictures = formats.iter().any(|format| *format == OutputFormat::Png || format.is_film());
+    let all = recording.shown_frames();
+    let step = all.len().div_ceil(LOOKED_AT).max(1);
+    let others = all.into_iter().step_by(step).filter(|frame| has_pictures && !shown.contains(frame));
+    let seen = others.collect();
+    Ok(Plan { outputs: planned, notes, recording, shown, seen, probed, settings })
 }
+
+/// Frames beside the selected ones that determine view and colors of pictures.
+const LOOKED_AT: usize = 240;
 
 /// Outputs that would write the same files.
 fn check_twice(outputs: &[PathBuf], formats: &[OutputFormat]) -> Result<(), ConvertError> {
@@ -328,7 +338,7 @@ impl Plan<'_> {
 
     /// All frames that some output needs.
     fn frames(&self) -> BTreeSet<usize> {
-        let takes = |is_csv: bool| self.outputs.iter().any(|output| (output.format == OutputFormat::Csv) == is_csv);
+        let takes = |is_csv: bool| self.outputs.iter().any(|output| output.format.is_of_probes() == is_csv);
         let mut frames = BTreeSet::new();
         if takes(false) {
             frames.extend(&self.shown);
@@ -346,10 +356,14 @@ impl Plan<'_> {
     ) -> Result<ConvertReport, ConvertError> {
         let header = self.recording.header();
         let mut open = self.open()?;
-        let frames = self.frames();
+        let count = self.frame_count();
+        let frames: BTreeSet<usize> = self.frames().union(&self.seen).copied().collect();
         for (done, &number) in frames.iter().enumerate() {
             let stored = read(self.recording, number)?;
             let view = stored.view(header);
+            if self.seen.contains(&number) {
+                open.iter_mut().for_each(|output| output.recorder.look(&view));
+            }
             let (is_shown, is_probed) = (self.shown.contains(&number), self.probed.contains(&number));
             for output in &mut open {
                 if if output.takes_probes { is_probed } else { is_shown } {
@@ -361,7 +375,7 @@ impl Plan<'_> {
                 return Err(ConvertError::Interrupted);
             }
         }
-        let mut report = ConvertReport { frames: frames.len(), ..ConvertReport::default() };
+        let mut report = ConvertReport { frames: count, ..ConvertReport::default() };
         report.outputs = self
             .outputs
             .iter()
@@ -405,7 +419,7 @@ impl Plan<'_> {
         let mut open = Vec::new();
         for (number, output) in self.outputs.iter().enumerate().filter(|(k, _)| !drawn.contains(k)) {
             let recorder = self.settings.recorder(output, self.recording.header())?;
-            open.push(Open { outputs: vec![number], recorder, takes_probes: output.format == OutputFormat::Csv });
+            open.push(Open { outputs: vec![number], recorder, takes_probes: output.format.is_of_probes() });
         }
         if !drawn.is_empty() {
             let path = |k: usize| self.outputs[k].path.clone();

@@ -35,10 +35,12 @@ pub enum OutputFormat {
     Mp4,
     /// A film, by `ffmpeg`.
     Webm,
+    /// Plots of probes: `.svg` and `.csv` each.
+    Svg,
 }
 
 /// One row per format: extensions and purpose.
-const FORMATS: [(OutputFormat, &[&str], &str); 14] = [
+const FORMATS: [(OutputFormat, &[&str], &str); 15] = [
     (OutputFormat::Vtu, &["pvd", "vtu"], "cells with stress and strain, for ParaView and PyVista"),
     (OutputFormat::Usd, &["usda"], "moving surfaces, for Blender, Houdini, Maya and usdview"),
     (OutputFormat::Glb, &["glb"], "moving surfaces by morph targets, for web pages and engines"),
@@ -53,6 +55,7 @@ const FORMATS: [(OutputFormat, &[&str], &str); 14] = [
     (OutputFormat::Gif, &["gif"], "one animated picture, for slides and every other program"),
     (OutputFormat::Mp4, &["mp4"], "a film, for slides and journals; needs the program ffmpeg"),
     (OutputFormat::Webm, &["webm"], "a film, for web pages; needs the program ffmpeg"),
+    (OutputFormat::Svg, &["svg"], "plots of probes over time, one .svg and one .csv each, for print"),
 ];
 
 impl OutputFormat {
@@ -64,6 +67,11 @@ impl OutputFormat {
     /// Extensions without dot; the first is the usual one.
     pub fn extensions(self) -> &'static [&'static str] {
         FORMATS[self as usize].1
+    }
+
+    /// Whether it needs the probes only.
+    pub fn is_of_probes(self) -> bool {
+        matches!(self, Self::Csv | Self::Svg)
     }
 
     /// Whether it is one file made of pictures.
@@ -97,7 +105,7 @@ pub(super) fn known_formats(extension: &str) -> String {
         "gltf" => "\nhint: write .glb, which is glTF in one file",
         "mov" | "avi" | "mkv" | "m4v" => "\nhint: write .mp4, or .gif, which needs no other program",
         "jpg" | "jpeg" | "tif" | "tiff" | "bmp" => "\nhint: write .png, which has no loss",
-        "pdf" | "eps" => "\nhint: pictures are .png files",
+        "pdf" | "eps" => "\nhint: pictures are .png files, plots are .svg files",
         _ => "",
     };
     format!("known formats:\n{}{hint}", list.join("\n"))

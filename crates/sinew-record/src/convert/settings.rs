@@ -12,7 +12,7 @@ use sinew_store::{Header, StoredFrame};
 use super::{ConvertError, ConvertOptions, OutputFormat, PlannedOutput};
 use crate::record::{
     ColorField, CsvRecorder, Estimate, FileRecorder, GlbParams, GlbRecorder, MAX_MORPH_TARGETS, NpzRecorder,
-    ObjRecorder, PictureParams, PictureRecorder, PlyRecorder, PointCache, PointCacheRecorder, UsdRecorder, VtuRecorder,
+    ObjRecorder, PictureParams, PictureRecorder, PlotRecorder, PlyRecorder, PointCache, PointCacheRecorder, UsdRecorder, VtuRecorder,
     picture_params, size, up_axis,
 };
 
@@ -118,6 +118,8 @@ impl Settings {
             OutputFormat::Csv => size::of_csv(frame, frames),
             OutputFormat::Npz => size::of_npz(frame, frames),
             OutputFormat::Png => size::of_stills(frames, self.pictures.size),
+            // Text of both files.
+            OutputFormat::Svg => size::of_plots(frame, frames),
             OutputFormat::Mp4 | OutputFormat::Webm => size::of_video(frames, self.pictures.size),
             OutputFormat::Apng | OutputFormat::Gif => {
                 size::of_animation(frames.min(self.pictures.animation_frames), self.pictures.animation_size)
@@ -142,6 +144,7 @@ impl Settings {
             OutputFormat::Mdd => Box::new(PointCacheRecorder::create(path, PointCache::Mdd, self.up)?),
             OutputFormat::Csv => Box::new(CsvRecorder::create(path)?),
             OutputFormat::Npz => Box::new(NpzRecorder::create(path)?),
+            OutputFormat::Svg => Box::new(PlotRecorder::create(path)),
             OutputFormat::Png => self.pictures(Some(path.clone()), Vec::new())?,
             OutputFormat::Apng | OutputFormat::Gif | OutputFormat::Mp4 | OutputFormat::Webm => {
                 self.pictures(None, vec![path.clone()])?

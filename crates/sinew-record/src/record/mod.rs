@@ -8,6 +8,7 @@
 //! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
 //! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion of an existing mesh |
 //! | [`CsvRecorder`] | `.csv` | tables: probes over time |
+//! | [`PlotRecorder`] | `.svg` and `.csv` per plot | print |
 //! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
 //! | [`PictureRecorder`] | `.png`, animated `.png`, `.gif`, `.mp4`, `.webm` | the eye |
 //!
@@ -28,6 +29,7 @@ mod obj;
 mod painter;
 mod palette;
 mod picture;
+mod plots;
 mod ply;
 mod png;
 mod point_cache;
@@ -45,7 +47,7 @@ mod zip;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew_fem::{RecordError, Recorder};
+use sinew_fem::{Frame, RecordError, Recorder};
 use sinew_raster::{FitParams, UpAxis};
 use sinew_scene::output::{SkinFormat, animation_path, skin_files};
 use sinew_scene::spec::mesh::Mesh;
@@ -63,6 +65,7 @@ pub(crate) use self::names::escaped;
 pub use self::npz::NpzRecorder;
 pub use self::obj::ObjRecorder;
 pub use self::picture::{GroundStyle, PictureParams, PictureRecorder};
+pub use self::plots::PlotRecorder;
 pub use self::ply::PlyRecorder;
 pub use self::png::{Animation, encode_png, write_png};
 pub(crate) use self::png::{encode_indexed_pngs, split_animation};
@@ -76,6 +79,8 @@ pub use self::vtu::{CELL_FIELDS, VtuRecorder};
 pub(crate) trait FileRecorder: Recorder {
     /// Files written so far; complete after `finish`.
     fn files(&self) -> Vec<PathBuf>;
+    /// Takes a frame into account that is not written.
+    fn look(&mut self, _frame: &Frame<'_>) {}
 }
 
 /// The recorders of `[record]`, writing to `folder`.
@@ -127,6 +132,9 @@ pub fn open_with(
     }
     if let Some(name) = record.npz.file_name("arrays.npz") {
         recorders.push(due(every, NpzRecorder::create(folder.join(name).with_extension("npz"))?));
+    }
+    if record.plots {
+        recorders.push(due(every, PlotRecorder::create(folder.join("plots").join(".svg"))));
     }
     if !record.pictures {
         return Ok(recorders);

@@ -12,7 +12,7 @@ use sinew_scene::{Dimension, format_quantity};
 use super::field::ColorField;
 use super::picture::{GroundStyle, PictureParams};
 use super::png::encode_png;
-use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces};
+use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, Lines, Marks, draw_edges, draw_forces};
 
 /// Pictures of more pixels get no backplate: it would take too much memory.
 const PLATE_PIXELS: usize = 1 << 21;
@@ -53,8 +53,20 @@ pub(super) struct Snapshot {
     pub time: f64,
     pub bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)>,
     pub triangles: Arc<Vec<Vec<[u32; 3]>>>,
+    /// Edges of the bodies, if they are drawn.
+    pub edges: Arc<Vec<Vec<[u32; 2]>>>,
     pub shapes: Vec<[[f32; 3]; 4]>,
     pub contacts: Vec<ForceAt>,
+    /// Marks of the bodies, if they are drawn.
+    pub marks: Vec<Marks>,
+}
+
+impl Snapshot {
+    /// Its memory.
+    pub fn bytes(&self) -> usize {
+        let bodies: usize = self.bodies.iter().map(|(positions, values)| 12 * positions.len() + 4 * values.len()).sum();
+        bodies + 24 * self.contacts.len() + self.marks.iter().map(Marks::bytes).sum::<usize>()
+    }
 }
 
 /// What the view depends on, of all frames so far.
@@ -282,13 +294,31 @@ impl Painter {
             Some(plate) => self.renderer.render_on(plate, &view),
             None => self.renderer.render(&view),
         };
+        if params.edges {
+            let mut lines = Lines::new(&stage.camera, image.width, image.height);
+            let bodies = || snapshot.bodies.iter().zip(snapshot.triangles.iter());
+            bodies().for_each(|((positions, _), triangles)| lines.cover(positions, triangles));
+            shapes.iter().for_each(|shape| lines.cover(&shape.positions, &shape.triangles));
+            for ((positions, _), edges) in snapshot.bodies.iter().zip(snapshot.edges.iter()) {
+                draw_edges(&mut image, &lines, positions, edges);
+            }
+        }
+        let mut words: Vec<String> = Vec::new();
+        for marks in &snapshot.marks {
+            marks.draw(&mut image, &stage.camera);
+            let new: Vec<String> = marks.words().into_iter().map(String::from).filter(|w| !words.contains(w)).collect();
+            words.extend(new);
+        }
         if stage.largest_force > 0.0 {
             let arrows = ArrowScale { force: stage.largest_force, length: LONGEST_ARROW * stage.bounds.radius() };
             draw_forces(&mut image, &stage.camera, &snapshot.contacts, arrows);
             // Two digits suffice for reading a length.
             let digits = 10f64.powf(f64::from(arrows.force).log10().floor() - 1.0);
             let force = (f64::from(arrows.force) / digits).round() * digits;
-            draw_footnote(&mut image, &format!("longest arrow {}", format_quantity(force, Dimension::FORCE)));
+            words.push(format!("longest arrow {}", format_quantity(force, Dimension::FORCE)));
+        }
+        if !words.is_empty() {
+            draw_footnote(&mut image, &words.join("   "));
         }
         if params.scale_bar {
             draw_scale_bar(&mut image, &stage.camera);

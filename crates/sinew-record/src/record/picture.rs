@@ -23,7 +23,7 @@ use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use super::studio::Studio;
 use super::video::{MOST_PER_SECOND, Video, VideoParams, check_program};
-use crate::still::{ForceAt, largest_force};
+use crate::still::{ForceAt, Marks, largest_force, surface_edges};
 
 /// Contents and paths of pictures.
 #[derive(Clone, Debug)]
@@ -174,6 +174,8 @@ pub struct PictureRecorder {
     studio: Studio,
     /// Triangles of the bodies, as they are at the last frame.
     bodies: Arc<Vec<Vec<[u32; 3]>>>,
+    /// Edges of the bodies, if they are drawn.
+    edges: Arc<Vec<Vec<[u32; 2]>>>,
     topology_revision: u64,
     cast: Arc<Cast>,
     /// Height of a level plane, if there is one.
@@ -182,6 +184,7 @@ pub struct PictureRecorder {
     /// Interval between kept frames.
     stride: usize,
     seen: usize,
+    has_begun: bool,
     stage: StageParams,
     files: Sequence,
     /// How much slower than asked films play.
@@ -208,12 +211,14 @@ impl PictureRecorder {
             studio: Studio::new(interval),
             params,
             bodies: Arc::default(),
+            edges: Arc::default(),
             topology_revision: 0,
             cast: Arc::default(),
             level: None,
             snapshot_bytes: 0,
             stride: 1,
             seen: 0,
+            has_begun: false,
             stage: StageParams::default(),
             files: Sequence::default(),
             slowed: 1.0,
@@ -222,6 +227,7 @@ impl PictureRecorder {
     }
 
     fn begin(&mut self, frame: &Frame<'_>) {
+        self.has_begun = true;
         self.take_triangles(frame);
         let shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, PLANE_HALF, 24)).collect();
         let levels: Vec<Option<f32>> =
@@ -234,10 +240,13 @@ impl PictureRecorder {
 
     fn take_triangles(&mut self, frame: &Frame<'_>) {
         self.bodies = Arc::new(frame.bodies.iter().map(|body| body.surface_triangles.to_vec()).collect());
+        if self.params.edges {
+            self.edges = Arc::new(frame.bodies.iter().map(surface_edges).collect());
+        }
         self.topology_revision = frame.topology_revision;
     }
 
-    fn keep(&mut self, frame: &Frame<'_>) {
+    fn snapshot(&mut self, frame: &Frame<'_>) -> Snapshot {
         let bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)> = frame
             .bodies
             .iter()
@@ -250,16 +259,32 @@ impl PictureRecorder {
         for (positions, values) in &bodies {
             bounds.union(&Bounds::of(positions));
             self.stage.take_values(values);
-            self.snapshot_bytes += 12 * positions.len() + 4 * values.len();
         }
         let shapes = frame.shapes.iter().map(|shape| transform_rows(&shape.pose).map(f32s)).collect();
         let contacts: Vec<ForceAt> = frame.contacts.iter().map(|c| (f32s(c.place), f32s(c.force))).collect();
         self.stage.largest_force = self.stage.largest_force.max(largest_force(&contacts));
-        self.snapshot_bytes += 24 * contacts.len();
-        let triangles = self.bodies.clone();
-        let order = self.seen;
-        let snapshot = Snapshot { index: frame.index, order, time: frame.time, bodies, triangles, shapes, contacts };
+        let marks = match self.params.show.is_empty() {
+            true => Vec::new(),
+            false => frame.bodies.iter().map(|body| Marks::of(body, &self.params.show)).collect(),
+        };
+        let snapshot = Snapshot {
+            index: frame.index,
+            order: self.seen,
+            time: frame.time,
+            bodies,
+            triangles: self.bodies.clone(),
+            edges: self.edges.clone(),
+            shapes,
+            contacts,
+            marks,
+        };
         self.stage.take_bounds(&bounds, self.cast.shape_bounds(&snapshot));
+        snapshot
+    }
+
+    fn keep(&mut self, frame: &Frame<'_>) {
+        let snapshot = self.snapshot(frame);
+        self.snapshot_bytes += snapshot.bytes();
         let stage = self.stage();
         self.studio.add(&self.cast, snapshot, stage);
         let is_crowded = !self.params.needs_all() && self.studio.len() > self.params.animation_frames;
@@ -342,7 +367,7 @@ fn frame_time(seconds: f64, count: usize) -> f64 {
 
 impl Recorder for PictureRecorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
-        if self.seen == 0 {
+        if !self.has_begun {
             self.begin(frame);
         }
         if frame.topology_revision != self.topology_revision {
@@ -392,6 +417,16 @@ impl Recorder for PictureRecorder {
 impl FileRecorder for PictureRecorder {
     fn files(&self) -> Vec<PathBuf> {
         self.files.files().to_vec()
+    }
+
+    /// View and colors fit frames that are not drawn too, so that pictures of some frames can be compared with others.
+    fn look(&mut self, frame: &Frame<'_>) {
+        if !self.has_begun {
+            self.begin(frame);
+        }
+        if frame.bodies.len() == self.bodies.len() {
+            drop(self.snapshot(frame));
+        }
     }
 }
 

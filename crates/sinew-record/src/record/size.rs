@@ -70,6 +70,12 @@ pub(crate) fn of_csv(sample: &Frame<'_>, frames: usize) -> Estimate {
     Estimate::about(names as u64 + 5 + frames as u64 * row_size(sample.time, sample.probe_values))
 }
 
+/// An image of about 8 KiB for each few probes, and the table.
+pub(crate) fn of_plots(sample: &Frame<'_>, frames: usize) -> Estimate {
+    let images = 4096 * sample.probe_names.len() as u64;
+    Estimate::about(images + of_csv(sample, frames).bytes)
+}
+
 pub(crate) fn of_vtu(sample: &Frame<'_>, frames: usize, fields: Option<Vec<String>>) -> Result<Estimate, RecordError> {
     let recorder = VtuRecorder::create("sample.pvd", fields)?;
     let mut bytes = 150;

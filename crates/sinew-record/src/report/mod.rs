@@ -10,8 +10,10 @@ mod probes;
 
 pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
 pub use self::html::{comparison, figures, page, sheet};
-pub use self::plot::{Line, Plot, Scale, Stroke, short as short_number};
-pub use self::probes::unit_of;
+pub(crate) use self::html::convergence_plots;
+pub use self::plot::{Line, Plot, Scale, Stroke, plot_files, short as short_number, write_plots};
+pub(crate) use self::probes::probe_plots;
+pub use self::probes::{unit_of, y_label};
 
 #[cfg(test)]
 pub(crate) mod tests {

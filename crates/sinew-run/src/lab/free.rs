@@ -52,14 +52,15 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let plots = [
         (
             "Shortening",
-            "activation; fiber length [optimal lengths]",
+            "fiber length [optimal lengths]",
             vec![(2, "mean"), (3, "shortest"), (4, "longest")],
         ),
-        ("Shape", "activation; relative to rest", vec![(5, "volume"), (6, "width")]),
+        ("Shape", "size [sizes at rest]", vec![(5, "volume"), (6, "width")]),
     ];
-    let plots = plots.map(|(title, x_label, lines)| Plot {
+    let plots = plots.map(|(title, y_label, lines)| Plot {
         title: title.into(),
-        x_label: x_label.into(),
+        x_label: "activation [–]".into(),
+        y_label: y_label.into(),
         x: sheet.column(0),
         lines: lines.into_iter().map(|(column, label)| Line::new(label, sheet.column(column))).collect(),
         scale: Scale::Linear,

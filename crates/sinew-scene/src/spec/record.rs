@@ -114,6 +114,12 @@ words! {
     }
 }
 
+/// Prefix of the sets of pinned nodes in recorded meshes.
+pub const PIN_SET: &str = "pin:";
+
+/// Prefix of the sets of nodes with a load in recorded meshes.
+pub const LOAD_SET: &str = "load:";
+
 words! {
     /// What pictures show beside the surfaces.
     pub enum Mark {
