@@ -136,8 +136,14 @@ fn curves(arguments: &Curves, console: Console) -> Result<Status, Failure> {
             }
         }
         let y_label = "force [maximum isometric forces]";
-        let plot =
-            |title: String, lines| Plot { title, x_label: x_label.into(), y_label: y_label.into(), x: x.clone(), lines, scale: Scale::Linear };
+        let plot = |title: String, lines| Plot {
+            title,
+            x_label: x_label.into(),
+            y_label: y_label.into(),
+            x: x.clone(),
+            lines,
+            scale: Scale::Linear,
+        };
         plots.push(plot(title.into(), lines));
         if !differences.is_empty() {
             plots.push(plot(format!("{title}: differences"), differences));

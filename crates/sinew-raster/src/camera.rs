@@ -122,7 +122,12 @@ impl Default for FitParams {
     /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their
     /// shape.
     fn default() -> FitParams {
-        FitParams { azimuth: 0.45, elevation: 0.29, field_of_view: 26.0 * std::f32::consts::PI / 180.0, free_right: 0.0 }
+        FitParams {
+            azimuth: 0.45,
+            elevation: 0.29,
+            field_of_view: 26.0 * std::f32::consts::PI / 180.0,
+            free_right: 0.0,
+        }
     }
 }
 

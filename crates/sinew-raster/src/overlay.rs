@@ -223,12 +223,15 @@ mod tests {
     /// At distance d a picture of height h shows 2 d tan(φ/2): 2 m here, so 1 px is 1 cm.
     #[test]
     fn scale_bars_have_their_length() {
-        let camera = Camera { eye: [0.0, -5.0, 0.0], target: [0.0; 3], up: [0.0, 0.0, 1.0], field_of_view: 2.0 * 0.2f32.atan() };
+        let camera =
+            Camera { eye: [0.0, -5.0, 0.0], target: [0.0; 3], up: [0.0, 0.0, 1.0], field_of_view: 2.0 * 0.2f32.atan() };
         let mut image = Image::filled(300, 200, [255; 3]);
         assert_eq!(draw_scale_bar(&mut image, &camera), 0.5);
         let row = (0..200).map(|y| (0..300).filter(|&x| image.pixel(x, y)[0] < 128).count()).max().unwrap();
         assert!((50..=53).contains(&row), "50 px and the round ends: {row}");
-        for (length, text) in [(0.5, "50 cm"), (1e-2, "1 cm"), (2e-3, "2 mm"), (5e-5, "50 µm"), (20.0, "20 m"), (5e3, "5 km")] {
+        for (length, text) in
+            [(0.5, "50 cm"), (1e-2, "1 cm"), (2e-3, "2 mm"), (5e-5, "50 µm"), (20.0, "20 m"), (5e3, "5 km")]
+        {
             assert_eq!(length_text(length), text);
         }
         let blind = Camera { eye: camera.target, ..camera };

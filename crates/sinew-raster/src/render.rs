@@ -140,11 +140,9 @@ impl Renderer {
             Background::Clear => {
                 image.alpha = vec![0; self.width * self.height];
                 let bands = bands.zip(image.alpha.par_chunks_mut(self.width * BAND_ROWS));
-                bands
-                    .enumerate()
-                    .for_each_init(Default::default, |scratch, (band, both)| {
-                        pass.band(&binned, scratch, band, self.width, both)
-                    });
+                bands.enumerate().for_each_init(Default::default, |scratch, (band, both)| {
+                    pass.band(&binned, scratch, band, self.width, both)
+                });
             }
         }
         if let Some(title) = view.title {

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use sinew_raster::{
-    Background, Bounds, Camera, ColorMap, Finish, FitParams, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+    Background, Bounds, Camera, ColorMap, Finish, FitParams, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis,
+    View,
 };
 use sinew_record::record::write_png;
 

@@ -14,7 +14,7 @@ pub use self::bodies::BodyDifference;
 use self::side::Side;
 use crate::convert::ConvertError;
 use crate::record::{encode_png, write_file};
-use crate::report::{Line, Plot, Scale, Table, comparison, short_number, unit_of};
+use crate::report::{Line, Plot, Scale, Table, comparison, short_number, unit_of, y_label};
 
 /// Why two runs cannot be compared.
 #[derive(Debug, Error)]

@@ -12,8 +12,8 @@ use sinew_store::{Header, StoredFrame};
 use super::{ConvertError, ConvertOptions, OutputFormat, PlannedOutput};
 use crate::record::{
     ColorField, CsvRecorder, Estimate, FileRecorder, GlbParams, GlbRecorder, MAX_MORPH_TARGETS, NpzRecorder,
-    ObjRecorder, PictureParams, PictureRecorder, PlotRecorder, PlyRecorder, PointCache, PointCacheRecorder, UsdRecorder, VtuRecorder,
-    picture_params, size, up_axis,
+    ObjRecorder, PictureParams, PictureRecorder, PlotRecorder, PlyRecorder, PointCache, PointCacheRecorder,
+    UsdRecorder, VtuRecorder, picture_params, size, up_axis,
 };
 
 /// Settings of the outputs: those of the scene, replaced by the given options.
@@ -287,7 +287,8 @@ mod tests {
             settings(&["body.0.density=3", "record.vtu=true", "record.range=[2, 1]", "record.siz=1"], Some("x"));
         let texts: Vec<String> = problems.err().unwrap().iter().map(ConvertError::report).collect();
         assert_eq!(texts.len(), 4, "{texts:?}");
-        for (text, word) in texts.iter().zip(["frames are computed", "here `-o` does", "must increase", "no field `x`"]) {
+        for (text, word) in texts.iter().zip(["frames are computed", "here `-o` does", "must increase", "no field `x`"])
+        {
             assert!(text.contains(word), "{text}");
         }
         assert!(texts[2].contains("unknown key `siz`"), "{}", texts[2]);

@@ -233,7 +233,11 @@ pub(crate) mod tests {
         for (shown, image) in shown.iter().zip(&frames) {
             assert_eq!(shown.rgba, image.rgba());
         }
-        assert_eq!(shown.iter().map(|frame| frame.delay).collect::<Vec<_>>(), [3, 4, 3, 3, 4], "17 hundredths for 5 / 30 s");
+        assert_eq!(
+            shown.iter().map(|frame| frame.delay).collect::<Vec<_>>(),
+            [3, 4, 3, 3, 4],
+            "17 hundredths for 5 / 30 s"
+        );
     }
 
     #[test]

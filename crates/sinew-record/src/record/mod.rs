@@ -142,7 +142,10 @@ pub fn open_with(
     let params = PictureParams {
         expected: Some(scene.frame_count() / every + 1),
         stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name).with_extension("png")),
-        films: animation_path(record, folder).into_iter().chain(record.films.iter().map(|name| folder.join(name))).collect(),
+        films: animation_path(record, folder)
+            .into_iter()
+            .chain(record.films.iter().map(|name| folder.join(name)))
+            .collect(),
         ..picture_params(record, scene.up, scene.title.as_deref())?
     };
     if params.stills.is_some() || !params.films.is_empty() {

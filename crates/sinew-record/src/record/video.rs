@@ -144,12 +144,8 @@ mod tests {
 
     #[test]
     fn arguments_name_size_rate_and_codec() {
-        let params = VideoParams {
-            format: FilmFormat::Mp4,
-            size: [961, 721],
-            seconds_per_frame: 1.0 / 24.0,
-            is_clear: false,
-        };
+        let params =
+            VideoParams { format: FilmFormat::Mp4, size: [961, 721], seconds_per_frame: 1.0 / 24.0, is_clear: false };
         let line = params.arguments().join(" ");
         assert!(line.contains("-pixel_format rgb24 -video_size 960x720 -framerate 24.000000 -i -"), "{line}");
         assert!(line.contains("libx264") && line.ends_with("-f mp4") && !line.contains("-r "), "{line}");

@@ -9,8 +9,8 @@ mod plot;
 mod probes;
 
 pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
-pub use self::html::{comparison, figures, page, sheet};
 pub(crate) use self::html::convergence_plots;
+pub use self::html::{comparison, figures, page, sheet};
 pub use self::plot::{Line, Plot, Scale, Stroke, plot_files, short as short_number, write_plots};
 pub(crate) use self::probes::probe_plots;
 pub use self::probes::{unit_of, y_label};

@@ -119,7 +119,8 @@ impl Plot {
             "<figure class=\"plot\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{content}",
             escaped(&self.description())
         );
-        let _ = write!(html, "<line class=\"cursor\" y1=\"{top}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>", height - BOTTOM);
+        let _ =
+            write!(html, "<line class=\"cursor\" y1=\"{top}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>", height - BOTTOM);
         let _ = write!(
             html,
             "<script type=\"application/json\">{}</script><output class=\"readout\" aria-hidden=\"true\"></output>\
@@ -491,7 +492,14 @@ mod tests {
     fn plot(values: Vec<f64>) -> Plot {
         let x = (0..values.len()).map(|i| i as f64 * 0.1).collect();
         let lines = vec![Line::new("a", values)];
-        Plot { title: "t".into(), x_label: "time [s]".into(), y_label: "force [N]".into(), x, lines, scale: Scale::Linear }
+        Plot {
+            title: "t".into(),
+            x_label: "time [s]".into(),
+            y_label: "force [N]".into(),
+            x,
+            lines,
+            scale: Scale::Linear,
+        }
     }
 
     #[test]
@@ -545,7 +553,8 @@ mod tests {
                 open.push(name);
             }
         }
-        open.is_empty() && text.split('&').skip(1).all(|entity| entity.split_once(';').is_some_and(|(e, _)| e.len() < 6))
+        open.is_empty()
+            && text.split('&').skip(1).all(|entity| entity.split_once(';').is_some_and(|(e, _)| e.len() < 6))
     }
 
     #[test]
@@ -555,7 +564,9 @@ mod tests {
         plot.lines.push(Line::new("meas, ured", vec![4.0, f64::NAN]).over(vec![0.1, 0.2]).dotted());
         let svg = plot.to_svg();
         assert!(is_well_formed(&svg), "{svg}");
-        for part in ["xmlns=", ">time [s]</text>", ">force [N]</text>", ">200</text>", ">meas, ured</text>", "stroke: #c2563f"] {
+        for part in
+            ["xmlns=", ">time [s]</text>", ">force [N]</text>", ">200</text>", ">meas, ured</text>", "stroke: #c2563f"]
+        {
             assert!(svg.contains(part), "{part} is missing in {svg}");
         }
         assert!(!svg.contains("var(") && !svg.contains("NaN"));

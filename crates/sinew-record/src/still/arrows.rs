@@ -36,9 +36,10 @@ pub(crate) fn draw_forces(image: &mut Image, camera: &Camera, forces: &[ForceAt]
     shown.sort_by(|a, b| b.0.total_cmp(&a.0));
     shown.truncate(MAX_ARROWS);
     let lines = Lines::new(camera, image.width, image.height);
-    let unit = (image.height as f32 / 450.0).max(1.0);
+    let thick = (image.height as f32 / 450.0).max(1.0);
     // A bright rim first, so that arrows are seen on dark bodies too.
-    let pens = [Pen { color: [255; 3], width: unit + 2.0, opacity: 0.35 }, Pen { color: BLUE, width: unit, opacity: 0.85 }];
+    let pens =
+        [Pen { color: [255; 3], width: thick + 2.0, opacity: 0.35 }, Pen { color: BLUE, width: thick, opacity: 0.85 }];
     let sight: [f32; 3] = std::array::from_fn(|i| camera.target[i] - camera.eye[i]);
     for (pen, (size, (place, force))) in pens.iter().flat_map(|pen| shown.iter().map(move |arrow| (pen, *arrow))) {
         let length = scale.length * size / scale.force;

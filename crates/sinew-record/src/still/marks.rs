@@ -92,11 +92,11 @@ fn fibers(body: &BodyFrame<'_>) -> Vec<[[f32; 3]; 2]> {
         return Vec::new();
     };
     let deformations = body.cells.evaluate().0;
-    let direction = |cell: usize| Vec3::new(field.values[3 * cell], field.values[3 * cell + 1], field.values[3 * cell + 2]);
+    let direction =
+        |cell: usize| Vec3::new(field.values[3 * cell], field.values[3 * cell + 1], field.values[3 * cell + 2]);
     let cells: Vec<usize> = (0..deformations.len()).filter(|&cell| direction(cell).norm() > 0.0).collect();
     let line = |cell: usize| {
-        let places: Vec<Vec3> =
-            body.mesh.cell_nodes(cell).iter().map(|&node| body.positions[node as usize]).collect();
+        let places: Vec<Vec3> = body.mesh.cell_nodes(cell).iter().map(|&node| body.positions[node as usize]).collect();
         let center = places.iter().fold(Vec3::zero(), |sum, &x| sum + x) * (1.0 / places.len() as f64);
         let along = (deformations[cell] * direction(cell)).normalized();
         // Half the extent of the cell along its fiber; a gap between lines of neighbors.

@@ -123,10 +123,8 @@ pub(crate) fn surface_edges(body: &BodyFrame<'_>) -> Vec<[u32; 2]> {
     if body.surface_embedding.is_some() {
         return edges;
     }
-    let of_cells: BTreeSet<[u32; 2]> = sinew_scene::inspect::edges_of(&MeshData::from(body.mesh))
-        .into_iter()
-        .map(|[a, b]| pair(a, b))
-        .collect();
+    let of_cells: BTreeSet<[u32; 2]> =
+        sinew_scene::inspect::edges_of(&MeshData::from(body.mesh)).into_iter().map(|[a, b]| pair(a, b)).collect();
     let node = |vertex: u32| body.surface_nodes[vertex as usize];
     let is_edge = |&[a, b]: &[u32; 2]| of_cells.contains(&pair(node(a), node(b)));
     let kept: Vec<[u32; 2]> = edges.iter().copied().filter(is_edge).collect();

@@ -4,15 +4,16 @@ use sinew_fem::Frame;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 use sinew_raster::{
-    Background, Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+    Background, Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis,
+    View,
 };
 use sinew_scene::spec::record::Camera as AskedCamera;
 use sinew_scene::spec::{Scene, Up};
 use sinew_store::{Recording, StoreError, StoredFrame};
 
 use super::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
-use crate::record::{ColorField, fit_params};
 use crate::record::shapes::{f32s, ground_level, shape_mesh};
+use crate::record::{ColorField, fit_params};
 
 /// Number of frames examined to place the camera.
 const LOOKED_AT: usize = 48;
@@ -143,8 +144,7 @@ impl Portrait {
             frame.bodies.iter().map(|body| body.surface_positions.iter().map(|&p| f32s(p)).collect()).collect();
         // A field without data, such as stress that was not recorded, colors nothing.
         let field = self.color.filter(|_| self.values[0] <= self.values[1]);
-        let [min, max] =
-            field.map_or([0.0, 1.0], |field| self.range.unwrap_or_else(|| field.round_range(self.values)));
+        let [min, max] = field.map_or([0.0, 1.0], |field| self.range.unwrap_or_else(|| field.round_range(self.values)));
         let map = field.map(ColorField::map).unwrap_or_default();
         let values: Vec<Vec<f32>> =
             frame.bodies.iter().map(|body| field.map_or(Vec::new(), |field| field.surface_values(body))).collect();

@@ -13,9 +13,9 @@ use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 use sinew_scene::spec::NonlinearSolver;
 use sinew_scene::spec::body::{self, Body, StartShape, VolumeTerm};
-use sinew_scene::spec::record::{LOAD_SET, PIN_SET};
 use sinew_scene::spec::material::{FIBER_FIELD, Gradient, MaterialMap, MaterialRegion, material_spec};
 use sinew_scene::spec::motion::pose;
+use sinew_scene::spec::record::{LOAD_SET, PIN_SET};
 use sinew_scene::{Diagnostic, Dimension, format_quantity};
 
 use super::material_map::{Canvas, Painting};

@@ -50,11 +50,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let last = sheet.rows[sheet.rows.len() - 1].clone();
     let volume = largest_change(&sheet.column(5));
     let plots = [
-        (
-            "Shortening",
-            "fiber length [optimal lengths]",
-            vec![(2, "mean"), (3, "shortest"), (4, "longest")],
-        ),
+        ("Shortening", "fiber length [optimal lengths]", vec![(2, "mean"), (3, "shortest"), (4, "longest")]),
         ("Shape", "size [sizes at rest]", vec![(5, "volume"), (6, "width")]),
     ];
     let plots = plots.map(|(title, y_label, lines)| Plot {
