@@ -103,6 +103,11 @@ fn into_other_programs() {
 }
 
 #[test]
+fn figures() {
+    run_page("docs/guide/figures.md", |_| ());
+}
+
+#[test]
 fn muscle_laboratory() {
     let page = "docs/guide/muscle-laboratory.md";
     run_page(page, |folder| {

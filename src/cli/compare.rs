@@ -6,7 +6,7 @@ use sinew_record::compare::{compare, input_files};
 use sinew_scene::output::check_outputs;
 
 use super::console::Console;
-use super::{Failure, Status, console, table};
+use super::{Failure, Status, console, plots, table};
 
 /// Compares two runs: values over each other, differences on the bodies, one page
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,10 @@ pub struct Arguments {
     /// The page [default: out/compare.html]
     #[arg(short, long, value_name = "FILE.html", default_value = "out/compare.html", hide_default_value = true)]
     output: PathBuf,
+
+    /// Also writes every plot of the page as .svg and .csv
+    #[arg(long, conflicts_with = "no_files")]
+    plots: bool,
 
     /// Writes no page
     #[arg(long, conflicts_with = "output")]
@@ -73,6 +77,10 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         }
         comparison.write(page).map_err(|error| other(error.to_string()))?;
         console.note(&format!("wrote {}", page.display()));
+        if arguments.plots {
+            let inputs = [&arguments.first, &arguments.second].into_iter().flat_map(|path| input_files(path));
+            plots::save(&comparison.plots(), page, inputs, console)?;
+        }
     }
     Ok(Status::Done)
 }

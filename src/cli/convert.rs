@@ -42,9 +42,30 @@ pub struct Arguments {
     #[arg(long, value_name = "FIELD")]
     pub color: Option<String>,
 
-    /// Width and height of pictures in pixels [default: as in the scene]
-    #[arg(long, value_name = "WxH", value_parser = picture_size)]
-    pub size: Option<[usize; 2]>,
+    /// Values at both ends of the color bar, for example 0,"20 kPa" [default: as in the scene, else those of all frames]
+    #[arg(long, value_name = "MIN,MAX", allow_hyphen_values = true)]
+    pub range: Option<String>,
+
+    /// Where pictures are taken from: front, back, left, right, top, bottom, or angles in degrees: from the front to the
+    /// right, and above the horizon, for example 30,20 [default: as in the scene]
+    #[arg(long, value_name = "VIEW", allow_hyphen_values = true)]
+    pub camera: Option<String>,
+
+    /// Width and height of pictures and films in pixels [default: as in the scene]
+    #[arg(long, value_name = "WxH")]
+    pub size: Option<String>,
+
+    /// Leaves out sky and ground: pictures are clear behind the bodies
+    #[arg(long)]
+    pub transparent: bool,
+
+    /// Speed of films; 1 is real time, 0.1 ten times slower [default: as in the scene]
+    #[arg(long, value_name = "FACTOR")]
+    pub speed: Option<String>,
+
+    /// Replaces a value of [record], for example record.edges=true
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
 
     /// Frames per value clip of .usda files [default: clips only for long shots]
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -76,19 +97,29 @@ fn formats() -> String {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
-    let failed = |error: sinew_record::convert::ConvertError| Failure::Other(error.to_string());
+    let failed = |error: sinew_record::convert::ConvertError| Failure::Told(error.report());
     let start = Instant::now();
     let recording = open_recording(&arguments.recording).map_err(failed)?;
+    let mut problems = Vec::new();
+    let overrides = overrides(arguments, &mut problems);
     let options = ConvertOptions {
         frames: arguments.frames.clone().unwrap_or(0..=usize::MAX),
         every: arguments.every,
         fields: arguments.fields.clone(),
         color: arguments.color.clone(),
-        size: arguments.size,
+        size: None,
+        overrides,
         clips: arguments.clips,
         morph_targets: arguments.morph_targets,
     };
-    let plan = plan(&recording, &arguments.outputs, &options).map_err(failed)?;
+    let plan = plan(&recording, &arguments.outputs, &options);
+    if !problems.is_empty() {
+        // All mistakes at once.
+        let others = plan.err().map(|error| error.report());
+        let all: Vec<String> = problems.iter().map(|problem| format!("error: {problem}")).chain(others).collect();
+        return Err(Failure::Told(all.join("\n\n")));
+    }
+    let plan = plan.map_err(failed)?;
     console.note(&sizes(&plan));
     if plan.total_bytes() > LARGE && !arguments.yes {
         return Err(Failure::Other(format!(
@@ -185,11 +216,57 @@ fn morph_targets(text: &str) -> Result<usize, String> {
     positive(text).ok().filter(|&number| number <= 32).ok_or_else(|| "must be a whole number from 1 to 32".into())
 }
 
-/// `WIDTHxHEIGHT` in the bounds of `[record] size`.
-fn picture_size(text: &str) -> Result<[usize; 2], String> {
-    let side = |text: &str| text.parse().ok().filter(|side| (16..=8192).contains(side));
-    let sides = text.split_once(['x', 'X', '×']).and_then(|(width, height)| Some([side(width)?, side(height)?]));
-    sides.ok_or_else(|| "a size has the form 960x720, each side from 16 to 8192".into())
+/// The options that say how pictures look, as values of the scene: the scene knows what is right.
+fn overrides(arguments: &Arguments, problems: &mut Vec<String>) -> Vec<String> {
+    let mut sets = Vec::new();
+    let mut add = |result: Result<Vec<String>, String>| match result {
+        Ok(values) => sets.extend(values),
+        Err(problem) => problems.push(problem),
+    };
+    add(Ok(arguments.overrides.clone()));
+    arguments.size.iter().for_each(|text| add(size(text)));
+    arguments.camera.iter().for_each(|text| add(camera(text)));
+    arguments.range.iter().for_each(|text| add(range(text)));
+    add(Ok(arguments.speed.iter().map(|text| format!("record.speed={text}")).collect()));
+    if arguments.transparent {
+        add(Ok(vec!["record.background=\"transparent\"".into()]));
+    }
+    sets
+}
+
+/// `WIDTHxHEIGHT`.
+fn size(text: &str) -> Result<Vec<String>, String> {
+    let side = |text: &str| text.parse::<i64>().ok();
+    let sides = text.split_once(['x', 'X', '×']).and_then(|(width, height)| Some((side(width)?, side(height)?)));
+    let (width, height) = sides.ok_or_else(|| format!("--size {text}: a size has the form 960x720"))?;
+    Ok(vec![format!("record.size=[{width}, {height}]")])
+}
+
+/// A side, or azimuth and elevation in degrees.
+fn camera(text: &str) -> Result<Vec<String>, String> {
+    let Some((azimuth, elevation)) = text.split_once(',') else {
+        return Ok(vec![format!("record.camera.view={text:?}")]);
+    };
+    let degrees = |text: &str| text.trim().parse::<f64>().ok().filter(|angle| angle.is_finite());
+    match (degrees(azimuth), degrees(elevation)) {
+        (Some(azimuth), Some(elevation)) => Ok(vec![
+            format!("record.camera.azimuth=\"{azimuth} deg\""),
+            format!("record.camera.elevation=\"{elevation} deg\""),
+        ]),
+        _ => Err(format!("--camera {text}: angles are two numbers in degrees, such as 30,20")),
+    }
+}
+
+/// Two numbers, with or without unit.
+fn range(text: &str) -> Result<Vec<String>, String> {
+    let Some((low, high)) = text.split_once(',').filter(|(_, high)| !high.contains(',')) else {
+        return Err(format!("--range {text}: a range has the form MIN,MAX"));
+    };
+    let value = |text: &str| match text.trim().parse::<f64>() {
+        Ok(number) => number.to_string(),
+        Err(_) => format!("{:?}", text.trim()),
+    };
+    Ok(vec![format!("record.range=[{}, {}]", value(low), value(high))])
 }
 
 #[cfg(test)]
@@ -213,7 +290,18 @@ mod tests {
         assert_eq!(bytes(999), "999 bytes");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(3 << 30), "3.0 GiB");
-        assert_eq!(picture_size("640x480"), Ok([640, 480]));
-        assert!(picture_size("640").is_err() && picture_size("1x1").is_err());
+        assert_eq!(size("640x480"), Ok(vec!["record.size=[640, 480]".into()]));
+        assert!(size("640").is_err() && size("axb").is_err());
+    }
+
+    #[test]
+    fn options_become_values_of_the_scene() {
+        assert_eq!(camera("top"), Ok(vec!["record.camera.view=\"top\"".into()]));
+        let angles = ["record.camera.azimuth=\"-30 deg\"", "record.camera.elevation=\"20.5 deg\""].map(String::from);
+        assert_eq!(camera("-30, 20.5"), Ok(angles.to_vec()));
+        assert!(camera("30,up").is_err() && camera("1,2,3").is_err());
+        assert_eq!(range("-1,2.5"), Ok(vec!["record.range=[-1, 2.5]".into()]));
+        assert_eq!(range("0, 20 kPa"), Ok(vec!["record.range=[0, \"20 kPa\"]".into()]));
+        assert!(range("3").is_err() && range("1,2,3").is_err());
     }
 }

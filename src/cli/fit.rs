@@ -8,7 +8,7 @@ use sinew_scene::{Override, Scene};
 
 use super::console::Console;
 use super::run::Watch;
-use super::{Failure, Status, console, table, use_threads_of};
+use super::{Failure, Status, console, plots, table, use_threads_of};
 
 /// Fits material parameters of a quasistatic scene to a measured curve
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,10 @@ pub struct Arguments {
     /// Replaces a value of the scene, for example body.bar.material.young="10 kPa"
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+
+    /// Also writes every plot of the page as .svg and .csv
+    #[arg(long, conflicts_with = "no_files")]
+    plots: bool,
 
     /// Writes no files
     #[arg(long, conflicts_with = "output")]
@@ -84,6 +88,10 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         let title = format!("Fit of {} to {}", arguments.scene.display(), file.display());
         let files = outcome.write(folder, &title).map_err(|error| Failure::Other(error.to_string()))?;
         files.iter().for_each(|file| console.note(&format!("wrote {}", file.display())));
+        if arguments.plots {
+            let inputs = scene.inputs().into_iter().chain([file.clone()]);
+            plots::save(&outcome.plots(), &folder.join("fit.html"), inputs, console)?;
+        }
     }
     let sets: Vec<String> = outcome.overrides().iter().map(|set| format!("--set {set}")).collect();
     console.note(&format!("use it: sinew run {} {}", arguments.scene.display(), sets.join(" ")));

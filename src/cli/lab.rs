@@ -12,7 +12,7 @@ use sinew_scene::{Override, Scene};
 
 use super::console::Console;
 use super::run::Watch;
-use super::{Failure, Status, console, table, use_threads_of};
+use super::{Failure, Status, console, plots, table, use_threads_of};
 
 /// Runs a physiology protocol on a muscle of a scene
 #[derive(Debug, clap::Args)]
@@ -41,6 +41,10 @@ pub struct Arguments {
     /// Replaces a value of the scene, for example lab.count=30
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+
+    /// Also writes every plot of the page as .svg and .csv
+    #[arg(long, conflicts_with = "no_files")]
+    plots: bool,
 
     /// Writes no files; only checks the expectations
     #[arg(long, conflicts_with = "output")]
@@ -107,6 +111,10 @@ pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Resul
     outcome.warnings.iter().for_each(|warning| console::message(&format!("warning: {warning}")));
     outcome.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
     outcome.outputs.iter().for_each(|file| console.note(&format!("wrote {}", file.display())));
+    if let Some(folder) = folder.as_ref().filter(|_| arguments.plots) {
+        let page = folder.join(arguments.protocol.word()).with_extension("html");
+        plots::save(&outcome.plots, &page, scene.inputs(), console)?;
+    }
     expectations(&outcome, console)
 }
 

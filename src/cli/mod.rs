@@ -21,6 +21,7 @@ mod muscle;
 mod new;
 mod panic;
 mod play;
+mod plots;
 mod progress;
 mod python;
 mod resume;
@@ -140,6 +141,9 @@ enum Failure {
         /// The error of the system.
         source: std::io::Error,
     },
+    /// An error whose text has its own `error:` lines.
+    #[error("{0}")]
+    Told(String),
     /// The error is already on stderr.
     #[error("")]
     Reported,

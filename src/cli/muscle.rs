@@ -68,7 +68,7 @@ fn sheet(kind: CurveKind) -> (&'static str, &'static str, &'static str, [f64; 2]
         CurveKind::Velocity => {
             ("velocity", "Force over speed; shortening is negative", "speed [maximum shortening speeds]", [-1.2, 1.2])
         }
-        CurveKind::Tendon => ("tendon", "Tendon force over strain", "strain", [-0.01, 0.06]),
+        CurveKind::Tendon => ("tendon", "Tendon force over strain", "strain [–]", [-0.01, 0.06]),
     }
 }
 
@@ -135,8 +135,15 @@ fn curves(arguments: &Curves, console: Console) -> Result<Status, Failure> {
                 differences.push(Line::new(format!("{} − {}", curve.name(), other.name()), values));
             }
         }
-        let plot =
-            |title: String, lines| Plot { title, x_label: x_label.into(), x: x.clone(), lines, scale: Scale::Linear };
+        let y_label = "force [maximum isometric forces]";
+        let plot = |title: String, lines| Plot {
+            title,
+            x_label: x_label.into(),
+            y_label: y_label.into(),
+            x: x.clone(),
+            lines,
+            scale: Scale::Linear,
+        };
         plots.push(plot(title.into(), lines));
         if !differences.is_empty() {
             plots.push(plot(format!("{title}: differences"), differences));

@@ -114,18 +114,28 @@ pub struct FitParams {
     pub elevation: f32,
     /// Angle of view from the lower to the upper edge of the picture, in (0, π) \[rad\].
     pub field_of_view: f32,
+    /// Share of the width that stays free on the right, for a color bar.
+    pub free_right: f32,
 }
 
 impl Default for FitParams {
     /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their
     /// shape.
     fn default() -> FitParams {
-        FitParams { azimuth: 0.45, elevation: 0.29, field_of_view: 26.0 * std::f32::consts::PI / 180.0 }
+        FitParams {
+            azimuth: 0.45,
+            elevation: 0.29,
+            field_of_view: 26.0 * std::f32::consts::PI / 180.0,
+            free_right: 0.0,
+        }
     }
 }
 
 /// Fraction of the picture that the automatic camera leaves free on each side.
 const AUTO_MARGIN: f32 = 0.10;
+
+/// From this elevation on, the up axis is no longer up in the picture \[rad\]: 88°.
+const STEEP: f32 = 1.536;
 
 impl Camera {
     /// A camera that sees all of `bounds` in a picture with `aspect` = width / height.
@@ -143,11 +153,16 @@ impl Camera {
         }
         let horizontal = add(scale(front, azimuth.cos()), scale(side, azimuth.sin()));
         let back = add(scale(horizontal, elevation.cos()), scale(vertical, elevation.sin()));
-        let mut camera = Camera { eye: [0.0; 3], target: bounds.center(), up: vertical, field_of_view };
+        // Straight from above, what is at the back is up in the picture.
+        let steep = sub(scale(vertical, elevation.cos()), scale(horizontal, elevation.sin()));
+        let upward = if elevation.abs() < STEEP { vertical } else { steep };
+        let mut camera = Camera { eye: [0.0; 3], target: bounds.center(), up: upward, field_of_view };
         let radius = bounds.radius();
         let corners = if bounds.is_empty() { [[0.0; 3]; 8] } else { bounds.corners() };
         let tan_y = (0.5 * field_of_view).tan();
-        let (reach_x, reach_y) = (tan_y * aspect * (1.0 - 2.0 * AUTO_MARGIN), tan_y * (1.0 - 2.0 * AUTO_MARGIN));
+        let free = params.free_right.clamp(0.0, 0.5);
+        let reach_x = tan_y * aspect * (1.0 - 2.0 * AUTO_MARGIN - free);
+        let reach_y = tan_y * (1.0 - 2.0 * AUTO_MARGIN);
         let mut distance = 3.0 * radius / tan_y;
         // Alternate: center the projected box, then move back until it fits. Four rounds converge to a pixel.
         for _ in 0..4 {
@@ -161,7 +176,8 @@ impl Camera {
                     high[axis] = high[axis].max(v);
                 }
             }
-            let shift = [0.5 * (low[0] + high[0]) * distance, 0.5 * (low[1] + high[1]) * distance];
+            let aside = free * tan_y * aspect;
+            let shift = [(0.5 * (low[0] + high[0]) + aside) * distance, 0.5 * (low[1] + high[1]) * distance];
             camera.target = mad(mad(camera.target, basis.right, shift[0]), basis.up, shift[1]);
             let half = [0.5 * (high[0] - low[0]), 0.5 * (high[1] - low[1])];
             distance = (distance * (half[0] / reach_x).max(half[1] / reach_y)).max(0.02 * radius / tan_y);
@@ -226,6 +242,39 @@ mod tests {
                 }
                 assert!(largest > 0.33, "{up:?} {size:?}: only {largest} of the picture is used");
             }
+        }
+    }
+
+    /// From above, +y is up in the picture and +x to the right; from the right (+x), +y is to the right.
+    #[test]
+    fn views_along_the_axes_are_those_of_a_drawing() {
+        let bounds = Bounds { min: [-1.0; 3], max: [1.0; 3] };
+        let degrees = |azimuth: f32, elevation: f32| FitParams {
+            azimuth: azimuth.to_radians(),
+            elevation: elevation.to_radians(),
+            ..FitParams::default()
+        };
+        let cases = [
+            (degrees(0.0, 0.0), [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
+            (degrees(90.0, 0.0), [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]),
+            (degrees(0.0, 90.0), [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+            (degrees(0.0, -90.0), [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]),
+        ];
+        for (params, right, up) in cases {
+            let basis = Camera::fit(&bounds, UpAxis::Z, 1.0, &params).basis();
+            assert!(dot(basis.right, right) > 0.999 && dot(basis.up, up) > 0.999, "{params:?}: {basis:?}");
+        }
+    }
+
+    #[test]
+    fn the_right_side_stays_free_for_a_color_bar() {
+        let bounds = Bounds { min: [-1.0; 3], max: [1.0; 3] };
+        let params = FitParams { free_right: 0.25, ..FitParams::default() };
+        let camera = Camera::fit(&bounds, UpAxis::Z, 1.5, &params);
+        let reach = 1.5 * (0.5 * camera.field_of_view).tan();
+        for corner in bounds.corners() {
+            let [x, _, depth] = camera.basis().to_camera(corner);
+            assert!((-1.0..0.5).contains(&(x / depth / reach)), "{}", x / depth / reach);
         }
     }
 

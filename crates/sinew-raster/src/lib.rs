@@ -4,13 +4,14 @@
 //! processor in a fixed order, so the same view gives the same bytes on any number of threads.
 //!
 //! ```
-//! use sinew_raster::{Bounds, Camera, Finish, FitParams, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+//! use sinew_raster::{Background, Bounds, Camera, Finish, FitParams, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
 //!
 //! let ball = ShapeMesh::sphere([0.0; 3], 0.1, 12);
 //! let (stage, up, renderer) = (Bounds::of(&ball.positions), UpAxis::default(), Renderer::draft(64, 48));
 //! let camera = Camera::fit(&stage, up, renderer.aspect(), &FitParams::default());
 //! let surfaces = vec![Surface::solid(&ball.positions, &ball.triangles, Rgb([0.8, 0.3, 0.2]), Finish::FLESH)];
-//! let view = View { camera, up, ground: None, stage, surfaces, title: None, caption: None, legend: None };
+//! let (title, caption, legend, background) = (None, None, None, Background::Studio);
+//! let view = View { camera, up, ground: None, stage, surfaces, title, caption, legend, background };
 //! let image = renderer.render(&view);
 //! assert_ne!(image.pixel(32, 24), image.pixel(0, 0));
 //! ```
@@ -43,7 +44,7 @@ pub use backplate::Backplate;
 pub use camera::{Bounds, Camera, CameraBasis, FitParams, UpAxis};
 pub use color::{ColorMap, Rgb};
 pub use image::Image;
-pub use overlay::{Legend, draw_footnote, format_tick, ticks};
-pub use render::{Renderer, View};
+pub use overlay::{Legend, draw_footnote, draw_scale_bar, format_tick, rounded_range, ticks};
+pub use render::{Background, Renderer, View};
 pub use scene::{Finish, Paint, Surface, Wireframe};
 pub use shapes::ShapeMesh;

@@ -1,5 +1,6 @@
-//! Title, caption and color legend.
+//! Title, caption, color legend and scale bar.
 
+use super::camera::Camera;
 use super::color::ColorMap;
 use super::image::Image;
 use super::text::{Anchor, draw_text, text_width};
@@ -46,12 +47,12 @@ pub fn draw_footnote(image: &mut Image, text: &str) {
 /// Vertical color bar on the right side.
 pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     let size = text_size(image);
-    let ticks = ticks(legend.min, legend.max, 5);
+    let ticks = legend_ticks(legend.min, legend.max);
     let labels: Vec<String> = ticks.iter().map(|&t| format_tick(t, &ticks)).collect();
     let label_width = labels.iter().map(|l| text_width(l, 0.85 * size)).fold(0.0, f32::max);
     let (width, height) = (1.3 * size, 0.42 * image.height as f32);
     let right = image.width as f32 - 2.4 * size;
-    let x0 = right - label_width - 0.8 * size - width;
+    let x0 = right - label_width - 1.2 * size - width;
     let y0 = 0.5 * (image.height as f32 - height);
     draw_text(image, legend.label, right, y0 - 1.6 * size, 0.85 * size, Anchor::Right, INK);
     for py in (y0 - 1.0) as i64..=(y0 + height + 1.0) as i64 {
@@ -70,7 +71,75 @@ pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     for (&tick, label) in ticks.iter().zip(&labels) {
         let t = if legend.max > legend.min { (tick - legend.min) / (legend.max - legend.min) } else { 0.5 };
         let y = y0 + height * (1.0 - t as f32);
-        draw_text(image, label, x0 + width + 0.8 * size, y + 0.42 * size, 0.85 * size, Anchor::Left, FAINT);
+        draw_bar(image, [x0 + width, y, x0 + width + 0.5 * size, y], 0.12 * size, FAINT);
+        draw_text(image, label, x0 + width + 1.2 * size, y + 0.42 * size, 0.85 * size, Anchor::Left, FAINT);
+    }
+}
+
+/// Round numbers inside the range, and both of its ends.
+fn legend_ticks(min: f64, max: f64) -> Vec<f64> {
+    let round = ticks(min, max, 5);
+    let [Some(first), Some(second)] = [round.first(), round.get(1)] else { return round };
+    // Half a step is room enough for a number.
+    let gap = 0.5 * (second - first);
+    let inner = round.iter().copied().filter(|t| t - min > gap && max - t > gap);
+    std::iter::once(min).chain(inner).chain([max]).collect()
+}
+
+/// The smallest range with round ends that holds \[min, max\]: it changes rarely as values come in.
+pub fn rounded_range(min: f64, max: f64) -> [f64; 2] {
+    let round = ticks(min, max, 5);
+    let [Some(first), Some(second)] = [round.first(), round.get(1)] else { return [min, max] };
+    // Half steps, so that the colors are used.
+    let step = 0.5 * (second - first);
+    [(min / step + 1e-9).floor() * step, (max / step - 1e-9).ceil() * step]
+}
+
+/// A scale bar in the lower right corner: a round length at the distance of the camera's target, nearly a fifth of the
+/// width of the picture at most. Returns the length \[m\].
+pub fn draw_scale_bar(image: &mut Image, camera: &Camera) -> f64 {
+    let distance: f32 = (0..3).map(|i| (camera.target[i] - camera.eye[i]).powi(2)).sum::<f32>().sqrt();
+    let per_meter = 0.5 * image.height as f32 / ((0.5 * camera.field_of_view).tan() * distance);
+    let longest = 0.18 * f64::from(image.width as f32 / per_meter);
+    if !(longest.is_finite() && longest > 0.0) {
+        return 0.0;
+    }
+    let power = 10f64.powf(longest.log10().floor());
+    let length = [5.0, 2.0, 1.0].into_iter().map(|m| m * power).find(|&l| l <= longest).unwrap_or(power);
+    let size = text_size(image);
+    let margin = 2.4 * size;
+    let (right, y) = (image.width as f32 - margin, image.height as f32 - margin);
+    let left = right - length as f32 * per_meter;
+    let thickness = (0.16 * size).max(1.0);
+    draw_bar(image, [left, y, right, y], thickness, INK);
+    for x in [left, right] {
+        draw_bar(image, [x, y - 0.35 * size, x, y + 0.35 * size], thickness, INK);
+    }
+    let label = length_text(length);
+    let middle = 0.5 * (left + right - text_width(&label, 0.85 * size));
+    draw_text(image, &label, middle, y - 0.8 * size, 0.85 * size, Anchor::Left, INK);
+    length
+}
+
+/// A round length with its unit \[m\].
+fn length_text(length: f64) -> String {
+    let units = [("km", 1e3), ("m", 1.0), ("cm", 1e-2), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)];
+    // A thousandth of allowance: 0.01 m may be a little less than 1 cm.
+    let (unit, size) = units.into_iter().find(|(_, size)| length >= 0.999 * size).unwrap_or(("nm", 1e-9));
+    format!("{} {unit}", (1e3 * length / size).round() / 1e3)
+}
+
+/// A straight line from (x, y) to (x, y) with round ends \[pixels\].
+fn draw_bar(image: &mut Image, [x0, y0, x1, y1]: [f32; 4], thickness: f32, color: [u8; 3]) {
+    let reach = 0.5 * thickness + 1.0;
+    let (dx, dy) = (x1 - x0, y1 - y0);
+    for py in (y0.min(y1) - reach).floor() as i64..=(y0.max(y1) + reach).ceil() as i64 {
+        for px in (x0.min(x1) - reach).floor() as i64..=(x0.max(x1) + reach).ceil() as i64 {
+            let (x, y) = (px as f32 + 0.5 - x0, py as f32 + 0.5 - y0);
+            let along = ((x * dx + y * dy) / (dx * dx + dy * dy).max(1e-6)).clamp(0.0, 1.0);
+            let distance = (x - along * dx).hypot(y - along * dy);
+            image.blend(px, py, color, (0.5 * thickness + 0.5 - distance).clamp(0.0, 1.0));
+        }
     }
 }
 
@@ -138,6 +207,35 @@ mod tests {
         assert_eq!(labels, ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         let t = ticks(0.0, 2.5e6, 5);
         assert_eq!(format_tick(t[1], &t), "5e5");
+    }
+
+    #[test]
+    fn color_bars_show_both_ends() {
+        assert_eq!(legend_ticks(0.0, 17.0), [0.0, 5.0, 10.0, 17.0]);
+        assert_eq!(legend_ticks(3.0, 3.0), [3.0]);
+        assert_eq!(rounded_range(0.0, 378.3), [0.0, 400.0]);
+        assert_eq!(rounded_range(-0.2, 1.46), [-0.25, 1.5]);
+        assert_eq!(rounded_range(2.0, 2.0), [2.0, 2.0]);
+        let [low, high] = rounded_range(0.0, 400.0);
+        assert_eq!([low, high], rounded_range(low, high), "round ends stay");
+    }
+
+    /// At distance d a picture of height h shows 2 d tan(φ/2): 2 m here, so 1 px is 1 cm.
+    #[test]
+    fn scale_bars_have_their_length() {
+        let camera =
+            Camera { eye: [0.0, -5.0, 0.0], target: [0.0; 3], up: [0.0, 0.0, 1.0], field_of_view: 2.0 * 0.2f32.atan() };
+        let mut image = Image::filled(300, 200, [255; 3]);
+        assert_eq!(draw_scale_bar(&mut image, &camera), 0.5);
+        let row = (0..200).map(|y| (0..300).filter(|&x| image.pixel(x, y)[0] < 128).count()).max().unwrap();
+        assert!((50..=53).contains(&row), "50 px and the round ends: {row}");
+        for (length, text) in
+            [(0.5, "50 cm"), (1e-2, "1 cm"), (2e-3, "2 mm"), (5e-5, "50 µm"), (20.0, "20 m"), (5e3, "5 km")]
+        {
+            assert_eq!(length_text(length), text);
+        }
+        let blind = Camera { eye: camera.target, ..camera };
+        assert_eq!(draw_scale_bar(&mut image, &blind), 0.0);
     }
 
     #[test]

@@ -33,6 +33,18 @@ pub struct View<'a> {
     pub caption: Option<&'a str>,
     /// Color bar.
     pub legend: Option<Legend<'a>>,
+    /// What is behind the bodies.
+    pub background: Background,
+}
+
+/// What is behind the bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Background {
+    /// Sky, and the ground of the view.
+    #[default]
+    Studio,
+    /// Nothing: the picture is clear there. A ground hides what is below it, but is not drawn.
+    Clear,
 }
 
 /// Least and most texels per side of the key light's depth map; in between, about one per pixel.
@@ -120,13 +132,19 @@ impl Renderer {
             height: self.height,
         };
         let mut image = Image::filled(self.width, self.height, [0; 3]);
-        image
-            .pixels
-            .par_chunks_mut(3 * self.width * BAND_ROWS)
-            .enumerate()
-            .for_each_init(Default::default, |scratch, (band, pixels)| {
-                pass.band(&binned, scratch, band, self.width, pixels)
-            });
+        let bands = image.pixels.par_chunks_mut(3 * self.width * BAND_ROWS);
+        match view.background {
+            Background::Studio => bands.enumerate().for_each_init(Default::default, |scratch, (band, pixels)| {
+                pass.band(&binned, scratch, band, self.width, (pixels, &mut []))
+            }),
+            Background::Clear => {
+                image.alpha = vec![0; self.width * self.height];
+                let bands = bands.zip(image.alpha.par_chunks_mut(self.width * BAND_ROWS));
+                bands.enumerate().for_each_init(Default::default, |scratch, (band, both)| {
+                    pass.band(&binned, scratch, band, self.width, both)
+                });
+            }
+        }
         if let Some(title) = view.title {
             draw_title(&mut image, title, view.caption);
         } else if view.caption.is_some() {
@@ -170,7 +188,7 @@ impl Pass<'_> {
         (samples, lattice): &mut (SampleBand, ShadowLattice),
         band: usize,
         width: usize,
-        pixels: &mut [u8],
+        (pixels, alpha): (&mut [u8], &mut [u8]),
     ) {
         let rows = pixels.len() / (3 * width);
         samples.cover(binned, band, width, rows);
@@ -179,32 +197,40 @@ impl Pass<'_> {
             for x in 0..width {
                 let at = y * width + x;
                 let row = band * BAND_ROWS + y;
-                let color = match samples.columns.contains(&x) {
+                let (color, opacity) = match samples.columns.contains(&x) {
                     true => self.pixel(x, row, &samples.source[at], &samples.inverse_depth[at], lattice),
                     false => self.open_pixel(x, row, lattice),
                 };
                 pixels[3 * at..3 * at + 3].copy_from_slice(&color);
+                if let Some(alpha) = alpha.get_mut(at) {
+                    *alpha = opacity;
+                }
             }
         }
     }
 
-    /// A pixel without bodies.
-    fn open_pixel(&self, x: usize, y: usize, lattice: &mut ShadowLattice) -> [u8; 3] {
+    /// Color and opacity of a pixel without bodies.
+    fn open_pixel(&self, x: usize, y: usize, lattice: &mut ShadowLattice) -> ([u8; 3], u8) {
+        if self.view.background == Background::Clear {
+            return ([0; 3], 0);
+        }
         let at = [x as f32 + 0.5, y as f32 + 0.5];
         let shaded = |pixel: &PlatePixel, lattice: &mut ShadowLattice| {
             let light = (&self.shadow, &self.occlusion);
             behind_color(pixel, at, &self.behind_bodies(), light, lattice).map_or(pixel.open, display)
         };
-        match self.plate {
+        let color = match self.plate {
             Some(plate) => shaded(plate.pixel(x, y), lattice),
             None => shaded(&self.behind_bodies().pixel(at[0], at[1]), lattice),
-        }
+        };
+        (color, 255)
     }
 
     fn behind_bodies(&self) -> Behind<'_> {
         Behind { projection: &self.projection, backdrop: &self.backdrop, lights: &self.lights, height: self.height }
     }
 
+    /// Color and opacity of a pixel.
     fn pixel(
         &self,
         x: usize,
@@ -212,7 +238,7 @@ impl Pass<'_> {
         sources: &[u32; SAMPLES],
         inverse_depths: &[f32; SAMPLES],
         lattice: &mut ShadowLattice,
-    ) -> [u8; 3] {
+    ) -> ([u8; 3], u8) {
         let (px, py) = (x as f32, y as f32);
         if sources.iter().all(|&source| source == NOTHING) {
             return self.open_pixel(x, y, lattice);
@@ -238,17 +264,21 @@ impl Pass<'_> {
             groups[group].offset[0] += ox;
             groups[group].offset[1] += oy;
         }
+        // A clear background gives no color.
+        let is_clear = self.view.background == Background::Clear;
+        let is_drawn = |group: &&Group| !is_clear || group.source != NOTHING;
+        let drawn: u32 = groups[..used].iter().filter(is_drawn).map(|group| group.count).sum();
         let mut color = [0.0; 3];
-        for group in &groups[..used] {
+        for group in groups[..used].iter().filter(is_drawn) {
             let share = group.count as f32;
             let (gx, gy) = (px + group.offset[0] / share, py + group.offset[1] / share);
             let shaded = match group.source {
                 NOTHING => self.behind(gx, gy, lattice),
                 source => self.surface(source, gx, gy),
             };
-            color = add(color, scale(display_weight(shaded), share / SAMPLES as f32));
+            color = add(color, scale(display_weight(shaded), share / drawn as f32));
         }
-        display(color)
+        (display(color), (255 * drawn / SAMPLES as u32) as u8)
     }
 
     /// Whether two samples may share one shading: same surface, no crease in between, no step of the field.
@@ -381,6 +411,23 @@ mod tests {
             title: Some("title"),
             caption: Some("t = 0 s"),
             legend: Some(Legend { label: "x [m]", min: 0.0, max: 1.0, map: ColorMap::Sequential }),
+            background: Background::Studio,
+        }
+    }
+
+    /// The ball is opaque and as bright as in the studio, its edge is in between, the rest is clear.
+    #[test]
+    fn a_clear_background_leaves_only_the_bodies() {
+        let (mesh, bounds) = ball();
+        let surface = Surface::solid(&mesh.positions, &mesh.triangles, Rgb::of_body(0), Finish::FLESH);
+        let plain = View { title: None, caption: None, legend: None, ground: None, ..view(vec![surface], bounds) };
+        let studio = Renderer::new(150, 100).render(&plain);
+        let clear = Renderer::new(150, 100).render(&View { background: Background::Clear, ..plain });
+        assert_eq!((clear.alpha[0], clear.alpha[50 * 150 + 75]), (0, 255));
+        assert!(clear.alpha.iter().any(|&alpha| alpha > 0 && alpha < 255), "edges are smooth");
+        assert!(studio.alpha.is_empty());
+        for (i, _) in clear.alpha.iter().enumerate().filter(|(_, alpha)| **alpha == 255) {
+            assert_eq!(clear.pixel(i % 150, i / 150), studio.pixel(i % 150, i / 150));
         }
     }
 

@@ -127,6 +127,9 @@ const MISSING: Glyph = ('\u{fffd}', 3.2, "0,0 3.2,0 3.2,6 0,6 0,0");
 /// Free space between glyphs, in grid units.
 const GAP: f32 = 1.75;
 
+/// Color around the strokes.
+const HALO: [u8; 3] = [246, 247, 249];
+
 /// Grid units from the baseline to the top of a capital.
 const CAPITAL: f32 = 6.0;
 
@@ -159,14 +162,26 @@ pub(crate) fn draw_text(image: &mut Image, text: &str, x: f32, y: f32, size: f32
     };
     // Thin enough for counters to stay open, and never thinner than a pixel can show.
     let radius = (0.068 * size).max(0.55);
-    for c in text.chars() {
-        let glyph = outline(c);
-        draw_segments(image, &glyph.segments, [pen, y], scale, radius, color);
-        pen += (glyph.width + GAP) * scale;
+    let start = pen;
+    // A halo first, so that text is readable on dark bodies too.
+    for (radius, color, opacity) in [(radius + 0.14 * size, HALO, 0.55), (radius, color, 1.0)] {
+        pen = start;
+        for c in text.chars() {
+            let glyph = outline(c);
+            draw_segments(image, &glyph.segments, [pen, y], scale, (radius, opacity), color);
+            pen += (glyph.width + GAP) * scale;
+        }
     }
 }
 
-fn draw_segments(image: &mut Image, segments: &[Segment], [x, y]: [f32; 2], scale: f32, radius: f32, color: [u8; 3]) {
+fn draw_segments(
+    image: &mut Image,
+    segments: &[Segment],
+    [x, y]: [f32; 2],
+    scale: f32,
+    (radius, opacity): (f32, f32),
+    color: [u8; 3],
+) {
     let placed: Vec<Segment> =
         segments.iter().map(|s| [x + s[0] * scale, y - s[1] * scale, x + s[2] * scale, y - s[3] * scale]).collect();
     if placed.is_empty() {
@@ -184,7 +199,7 @@ fn draw_segments(image: &mut Image, segments: &[Segment], [x, y]: [f32; 2], scal
         for px in (low[0] - reach).floor() as i64..=(high[0] + reach).ceil() as i64 {
             let p = [px as f32 + 0.5, py as f32 + 0.5];
             let distance = placed.iter().map(|s| distance_squared(p, s)).fold(f32::INFINITY, f32::min).sqrt();
-            image.blend(px, py, color, (radius + 0.5 - distance).clamp(0.0, 1.0));
+            image.blend(px, py, color, opacity * (radius + 0.5 - distance).clamp(0.0, 1.0));
         }
     }
 }

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use sinew_raster::{
-    Bounds, Camera, ColorMap, Finish, FitParams, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+    Background, Bounds, Camera, ColorMap, Finish, FitParams, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis,
+    View,
 };
 use sinew_record::record::write_png;
 
@@ -38,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         surfaces,
         title: Some("Still life"),
         caption: None,
+        background: Background::Studio,
         legend: Some(Legend { label: "height [cm]", min: 0.0, max: 50.0, map: ColorMap::Sequential }),
     });
     write_png(&path, &image)?;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use sinew_fem::RecordError;
 use sinew_raster::UpAxis;
+use sinew_scene::SceneError;
 use sinew_scene::output::{OutputClash, PREVIOUS, RECORDING, check_outputs};
 use sinew_store::{Recording, StoreError, StoredFrame};
 use thiserror::Error;
@@ -31,8 +32,11 @@ pub struct ConvertOptions {
     pub fields: Option<Vec<String>>,
     /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; `None` uses that of the scene.
     pub color: Option<String>,
-    /// Width and height of pictures \[pixels\]; `None` uses those of the scene.
+    /// Width and height of pictures and films \[pixels\]; `None` uses those of the scene.
     pub size: Option<[usize; 2]>,
+    /// Values of the scene to replace, such as `record.camera.view="front"`: keys of `[record]` that say how files look,
+    /// `title` and `up`.
+    pub overrides: Vec<String>,
     /// Frames per value clip of USD files; `None` uses the value of the scene.
     pub clips: Option<usize>,
     /// Maximum number of morph targets of a body in GLB files; `None` uses the value of the scene.
@@ -47,6 +51,7 @@ impl Default for ConvertOptions {
             fields: None,
             color: None,
             size: None,
+            overrides: Vec::new(),
             clips: None,
             morph_targets: None,
         }
@@ -62,6 +67,8 @@ pub struct Plan<'a> {
     recording: &'a Recording,
     /// Frames with all data.
     shown: BTreeSet<usize>,
+    /// Frames that pictures take into account, but do not show.
+    seen: BTreeSet<usize>,
     /// Frames for tables of probes, which are recorded at every frame.
     probed: BTreeSet<usize>,
     settings: Settings,
@@ -151,12 +158,43 @@ pub enum ConvertError {
         /// The output that needs it.
         what: String,
     },
+    /// A value of the scene cannot be replaced.
+    #[error("{0}")]
+    Scene(#[from] SceneError),
+    /// A key of the scene has no effect on a recording.
+    #[error("`{text}` changes nothing: {reason}")]
+    NoEffect {
+        /// The replacement.
+        text: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// Videos of this format have no transparency.
+    #[error("{} cannot have a transparent background\nhint: write .webm, .apng or .gif, or set record.background=\"white\"", path.display())]
+    Opaque {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Several mistakes.
+    #[error("{}", .0.iter().map(ConvertError::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<ConvertError>),
     /// A file cannot be written.
     #[error("{0}")]
     Record(#[from] RecordError),
     /// The user interrupted the conversion.
     #[error("interrupted; no unfinished file is left")]
     Interrupted,
+}
+
+impl ConvertError {
+    /// The text for a person: each mistake with `error:` in front of it.
+    pub fn report(&self) -> String {
+        match self {
+            Self::Scene(error) => error.to_string().trim_end().to_string(),
+            Self::Several(errors) => errors.iter().map(Self::report).collect::<Vec<_>>().join("\n\n"),
+            error => format!("error: {error}"),
+        }
+    }
 }
 
 /// The recording at a path: the file itself, or the one in the folder of a run.
@@ -213,25 +251,38 @@ pub fn plan<'a>(
         let lost = recording.lost_bytes();
         notes.push(format!("the recording was cut off: its last {lost} bytes are not a whole frame and are ignored"));
     }
-    let settings = Settings::new(header, options, &mut notes)?;
-    let formats = outputs.iter().map(|path| OutputFormat::from_path(path)).collect::<Result<Vec<_>, _>>()?;
-    check_twice(outputs, &formats)?;
-    check_outputs([recording.path()], outputs)?;
-    settings.check_stress(header, &formats)?;
+    // All mistakes of the command at once.
+    let mut problems = Vec::new();
+    let formats: Vec<OutputFormat> =
+        outputs.iter().filter_map(|path| OutputFormat::from_path(path).map_err(|e| problems.push(e)).ok()).collect();
+    let settings = Settings::new(header, options, &mut notes).map_err(|error| problems.extend(error)).ok();
+    if formats.len() == outputs.len() {
+        problems.extend(check_twice(outputs, &formats).err());
+    }
+    problems.extend(check_outputs([recording.path()], outputs).err().map(ConvertError::from));
+    if let Some(settings) = &settings {
+        problems.extend(settings.check_stress(header, &formats).err());
+        problems.extend(settings.check_opacity(outputs));
+    }
+    let settings = match (settings, problems.len()) {
+        (Some(settings), 0) => settings,
+        (_, 1) => return Err(problems.remove(0)),
+        _ => return Err(ConvertError::Several(problems)),
+    };
 
     let every = options.every.max(1);
     let last = recording.frame_count() - 1;
     let shown: BTreeSet<usize> =
         recording.shown_frames().into_iter().filter(|frame| options.frames.contains(frame)).step_by(every).collect();
     let probed: BTreeSet<usize> = (0..=last).filter(|frame| options.frames.contains(frame)).step_by(every).collect();
-    let needs_shapes = formats.iter().any(|&format| format != OutputFormat::Csv);
+    let needs_shapes = formats.iter().any(|&format| !format.is_of_probes());
     let sample = if needs_shapes { shown.last() } else { probed.last() };
     let Some(&sample) = sample else { return Err(ConvertError::NoFrames { last }) };
     let sample = read(recording, sample)?;
 
     let mut planned = Vec::new();
     for (path, &format) in outputs.iter().zip(&formats) {
-        let frames = if format == OutputFormat::Csv { probed.len() } else { shown.len() };
+        let frames = if format.is_of_probes() { probed.len() } else { shown.len() };
         let estimate = settings.estimate(format, &sample, header, frames)?;
         planned.push(PlannedOutput { path: path.clone(), format, estimate });
     }
@@ -240,8 +291,16 @@ pub fn plan<'a>(
         let axis = settings.up;
         notes.push(format!("OBJ files do not store the up axis: choose {axis:?} when importing them"));
     }
-    Ok(Plan { outputs: planned, notes, recording, shown, probed, settings })
+    let has_pictures = formats.iter().any(|format| *format == OutputFormat::Png || format.is_film());
+    let all = recording.shown_frames();
+    let step = all.len().div_ceil(LOOKED_AT).max(1);
+    let others = all.into_iter().step_by(step).filter(|frame| has_pictures && !shown.contains(frame));
+    let seen = others.collect();
+    Ok(Plan { outputs: planned, notes, recording, shown, seen, probed, settings })
 }
+
+/// Frames beside the selected ones that determine view and colors of pictures.
+const LOOKED_AT: usize = 240;
 
 /// Outputs that would write the same files.
 fn check_twice(outputs: &[PathBuf], formats: &[OutputFormat]) -> Result<(), ConvertError> {
@@ -279,7 +338,7 @@ impl Plan<'_> {
 
     /// All frames that some output needs.
     fn frames(&self) -> BTreeSet<usize> {
-        let takes = |is_csv: bool| self.outputs.iter().any(|output| (output.format == OutputFormat::Csv) == is_csv);
+        let takes = |is_csv: bool| self.outputs.iter().any(|output| output.format.is_of_probes() == is_csv);
         let mut frames = BTreeSet::new();
         if takes(false) {
             frames.extend(&self.shown);
@@ -297,10 +356,14 @@ impl Plan<'_> {
     ) -> Result<ConvertReport, ConvertError> {
         let header = self.recording.header();
         let mut open = self.open()?;
-        let frames = self.frames();
+        let count = self.frame_count();
+        let frames: BTreeSet<usize> = self.frames().union(&self.seen).copied().collect();
         for (done, &number) in frames.iter().enumerate() {
             let stored = read(self.recording, number)?;
             let view = stored.view(header);
+            if self.seen.contains(&number) {
+                open.iter_mut().for_each(|output| output.recorder.look(&view));
+            }
             let (is_shown, is_probed) = (self.shown.contains(&number), self.probed.contains(&number));
             for output in &mut open {
                 if if output.takes_probes { is_probed } else { is_shown } {
@@ -312,7 +375,7 @@ impl Plan<'_> {
                 return Err(ConvertError::Interrupted);
             }
         }
-        let mut report = ConvertReport { frames: frames.len(), ..ConvertReport::default() };
+        let mut report = ConvertReport { frames: count, ..ConvertReport::default() };
         report.outputs = self
             .outputs
             .iter()
@@ -331,9 +394,13 @@ impl Plan<'_> {
             self.notes.extend(recorder.notes());
             let files = recorder.files();
             for &output in &*outputs {
-                // Stills and the animation come from one recorder.
-                let is_ours =
-                    |file: &&PathBuf| outputs.len() == 1 || file.extension() == self.outputs[output].path.extension();
+                // Stills and films come from one recorder.
+                let films = || outputs.iter().map(|&film| &self.outputs[film]).filter(|film| film.format.is_film());
+                let own = &self.outputs[output];
+                let is_ours = |file: &&PathBuf| match own.format.is_film() {
+                    true => **file == own.path,
+                    false => films().all(|film| film.path != **file),
+                };
                 let written = &mut report.outputs[output];
                 written.files = files.iter().filter(is_ours).cloned().collect();
                 written.bytes =
@@ -345,21 +412,20 @@ impl Plan<'_> {
     }
 
     fn open(&self) -> Result<Vec<Open>, ConvertError> {
-        let first = |format| self.outputs.iter().position(|output| output.format == format);
-        let (stills, animation) = (first(OutputFormat::Png), first(OutputFormat::Apng));
+        // Each picture is drawn once: for the first stills, and for all films.
+        let stills = self.outputs.iter().position(|output| output.format == OutputFormat::Png);
+        let films = self.outputs.iter().enumerate().filter(|(_, output)| output.format.is_film()).map(|(k, _)| k);
+        let drawn: Vec<usize> = stills.into_iter().chain(films).collect();
         let mut open = Vec::new();
-        for (number, output) in self.outputs.iter().enumerate() {
-            let mut outputs = vec![number];
-            let recorder = match (stills, animation) {
-                // Each picture is drawn once for both.
-                (Some(stills), Some(animation)) if number == stills => {
-                    outputs.push(animation);
-                    self.settings.pictures(Some(&output.path), Some(&self.outputs[animation].path))?
-                }
-                (Some(_), Some(animation)) if number == animation => continue,
-                _ => self.settings.recorder(output, self.recording.header())?,
-            };
-            open.push(Open { outputs, recorder, takes_probes: output.format == OutputFormat::Csv });
+        for (number, output) in self.outputs.iter().enumerate().filter(|(k, _)| !drawn.contains(k)) {
+            let recorder = self.settings.recorder(output, self.recording.header())?;
+            open.push(Open { outputs: vec![number], recorder, takes_probes: output.format.is_of_probes() });
+        }
+        if !drawn.is_empty() {
+            let path = |k: usize| self.outputs[k].path.clone();
+            let films = drawn.iter().copied().filter(|&k| Some(k) != stills).map(path).collect();
+            let recorder = self.settings.pictures(stills.map(path), films)?;
+            open.push(Open { outputs: drawn, recorder, takes_probes: false });
         }
         Ok(open)
     }

@@ -39,7 +39,7 @@ mod tests {
             state as u8
         };
         let pixels = (0..64 * 64 * 3).map(|_| noise()).collect();
-        let image = Image { width: 64, height: 64, pixels };
+        let image = Image::new(64, 64, pixels);
         let text = encode(&image, 20, 10);
         let pieces: Vec<&str> = text.split_terminator("\x1b\\").collect();
         assert!(pieces.len() > 1);

@@ -202,7 +202,7 @@ mod tests {
     fn colorful(width: usize, height: usize) -> Image {
         let pixels =
             (0..width * height).flat_map(|i| [(i * 7 % 256) as u8, (i % width * 3) as u8, (i / width * 11) as u8]);
-        Image { width, height, pixels: pixels.collect() }
+        Image::new(width, height, pixels.collect())
     }
 
     /// Decoding gives the same picture, also if its sides are not multiples of six.
@@ -223,7 +223,7 @@ mod tests {
             let (x, y) = ((i % width) as f64 / width as f64, (i / width) as f64 / height as f64);
             [200.0 + 30.0 * x, 120.0 + 80.0 * y, 90.0 + 40.0 * x * y].map(|c| c as u8)
         });
-        let image = Image { width, height, pixels: pixels.collect() };
+        let image = Image::new(width, height, pixels.collect());
         let (palette, numbers) = quantized(&image);
         let colors = numbers.iter().map(|&number| palette[usize::from(number)].map(|c| f64::from(c) * 2.55));
         let errors = colors

@@ -4,7 +4,9 @@ use sinew_fem::Frame;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_io::MeshData;
 use sinew_math::Vec3;
-use sinew_raster::{Bounds, Camera, ColorMap, Finish, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+use sinew_raster::{
+    Background, Bounds, Camera, ColorMap, Finish, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+};
 use sinew_scene::spec::Scene;
 
 use super::facts::NamedPicture;
@@ -240,7 +242,17 @@ fn near_camera(scene: &Scene, stage: &Bounds, aspect: f32, points: impl Iterator
 }
 
 fn view<'a>(camera: Camera, up: UpAxis, ground: Option<f32>, stage: Bounds, surfaces: Vec<Surface<'a>>) -> View<'a> {
-    View { camera, up, ground, stage, surfaces, title: None, caption: None, legend: None }
+    View {
+        camera,
+        up,
+        ground,
+        stage,
+        surfaces,
+        title: None,
+        caption: None,
+        legend: None,
+        background: Background::Studio,
+    }
 }
 
 /// The same camera on the opposite side of its target, at the same height.

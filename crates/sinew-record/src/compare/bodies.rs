@@ -2,7 +2,7 @@
 
 use sinew_fem::Frame;
 use sinew_raster::{
-    Bounds, Camera, ColorMap, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, Surface, UpAxis, View,
+    Background, Bounds, Camera, ColorMap, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, Surface, UpAxis, View,
 };
 use sinew_scene::Scene;
 use sinew_scene::spec::Up;
@@ -193,6 +193,7 @@ fn draw(first: &Recording, second: &Recording, stored: &[StoredFrame; 2], larges
         surfaces: surfaces.collect(),
         title: None,
         caption: Some(&caption),
+        background: Background::Studio,
         legend: Some(Legend { label: &label, min: 0.0, max: max * factor, map }),
     });
     let mut lines = crate::still::Lines::new(&camera, image.width, image.height);

@@ -14,7 +14,7 @@ pub use self::bodies::BodyDifference;
 use self::side::Side;
 use crate::convert::ConvertError;
 use crate::record::{encode_png, write_file};
-use crate::report::{Line, Plot, Scale, Table, comparison, short_number, unit_of};
+use crate::report::{Line, Plot, Scale, Table, comparison, short_number, unit_of, y_label};
 
 /// Why two runs cannot be compared.
 #[derive(Debug, Error)]
@@ -202,16 +202,16 @@ impl Comparison {
     }
 
     /// Both runs over each other, for the values that differ most; equal ones only if all are equal.
-    fn plots(&self) -> Vec<Plot> {
+    pub fn plots(&self) -> Vec<Plot> {
         let differs = self.values.iter().filter(|value| value.largest > 0.0);
         let chosen: Vec<&ValueDifference> =
             if self.is_equal() { self.values.iter().take(4).collect() } else { differs.take(MAX_PLOTS).collect() };
         let plot = |value: &ValueDifference| {
-            let unit = unit_of(&value.name).filter(|unit| !unit.is_empty());
             let [a, b] = [0, 1].map(|side| self.sides[side].values(&value.name).unwrap_or_default().to_vec());
             Plot {
-                title: unit.map_or_else(|| value.name.clone(), |unit| format!("{} [{unit}]", value.name)),
+                title: value.name.clone(),
                 x_label: "time [s]".into(),
+                y_label: y_label(&value.name),
                 x: self.sides[0].times.clone(),
                 lines: vec![Line::new("A", a), Line::new("B", b).over(self.sides[1].times.clone()).dashed()],
                 scale: Scale::Linear,

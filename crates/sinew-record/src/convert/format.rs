@@ -29,10 +29,18 @@ pub enum OutputFormat {
     Png,
     /// One animated picture.
     Apng,
+    /// One animated picture for every program.
+    Gif,
+    /// A film, by `ffmpeg`.
+    Mp4,
+    /// A film, by `ffmpeg`.
+    Webm,
+    /// Plots of probes: `.svg` and `.csv` each.
+    Svg,
 }
 
 /// One row per format: extensions and purpose.
-const FORMATS: [(OutputFormat, &[&str], &str); 11] = [
+const FORMATS: [(OutputFormat, &[&str], &str); 15] = [
     (OutputFormat::Vtu, &["pvd", "vtu"], "cells with stress and strain, for ParaView and PyVista"),
     (OutputFormat::Usd, &["usda"], "moving surfaces, for Blender, Houdini, Maya and usdview"),
     (OutputFormat::Glb, &["glb"], "moving surfaces by morph targets, for web pages and engines"),
@@ -43,7 +51,11 @@ const FORMATS: [(OutputFormat, &[&str], &str); 11] = [
     (OutputFormat::Csv, &["csv"], "probes over time, for tables and plots"),
     (OutputFormat::Npz, &["npz"], "everything as arrays, for NumPy"),
     (OutputFormat::Png, &["png"], "pictures, one file per frame"),
-    (OutputFormat::Apng, &["apng"], "one animated picture"),
+    (OutputFormat::Apng, &["apng"], "one animated picture, for web pages"),
+    (OutputFormat::Gif, &["gif"], "one animated picture, for slides and every other program"),
+    (OutputFormat::Mp4, &["mp4"], "a film, for slides and journals; needs the program ffmpeg"),
+    (OutputFormat::Webm, &["webm"], "a film, for web pages; needs the program ffmpeg"),
+    (OutputFormat::Svg, &["svg"], "plots of probes over time, one .svg and one .csv each, for print"),
 ];
 
 impl OutputFormat {
@@ -55,6 +67,16 @@ impl OutputFormat {
     /// Extensions without dot; the first is the usual one.
     pub fn extensions(self) -> &'static [&'static str] {
         FORMATS[self as usize].1
+    }
+
+    /// Whether it needs the probes only.
+    pub fn is_of_probes(self) -> bool {
+        matches!(self, Self::Csv | Self::Svg)
+    }
+
+    /// Whether it is one file made of pictures.
+    pub fn is_film(self) -> bool {
+        matches!(self, Self::Apng | Self::Gif | Self::Mp4 | Self::Webm)
     }
 
     /// Its purpose, in a few words.
@@ -81,9 +103,9 @@ pub(super) fn known_formats(extension: &str) -> String {
         "abc" => "\nhint: for Alembic write .usda; Blender, Houdini and Maya read it and export Alembic",
         "usd" | "usdc" | "usdz" => "\nhint: write .usda; `usdcat in.usda -o out.usdc` makes it binary",
         "gltf" => "\nhint: write .glb, which is glTF in one file",
-        "mp4" | "gif" | "mov" | "webm" | "avi" => {
-            "\nhint: write .apng, or .png and let a video encoder join the pictures"
-        }
+        "mov" | "avi" | "mkv" | "m4v" => "\nhint: write .mp4, or .gif, which needs no other program",
+        "jpg" | "jpeg" | "tif" | "tiff" | "bmp" => "\nhint: write .png, which has no loss",
+        "pdf" | "eps" => "\nhint: pictures are .png files, plots are .svg files",
         _ => "",
     };
     format!("known formats:\n{}{hint}", list.join("\n"))
@@ -108,7 +130,7 @@ mod tests {
 
     #[test]
     fn unknown_extensions_are_answered_with_the_known() {
-        for (name, word) in [("a.abc", "Alembic"), ("a.mp4", ".apng"), ("a", ".usda"), ("a.usdc", "usdcat")] {
+        for (name, word) in [("a.abc", "Alembic"), ("a.mov", ".mp4"), ("a", ".usda"), ("a.usdc", "usdcat")] {
             let error = OutputFormat::from_path(Path::new(name)).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("for NumPy"), "{error}");
         }

@@ -72,6 +72,11 @@ impl AtomicFile {
         &self.destination
     }
 
+    /// The path under which it is written, for a program that writes it.
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
     /// Adds the destination to an error of the system.
     pub fn error(&self, source: std::io::Error) -> RecordError {
         RecordError::Io { path: self.destination.clone(), source }

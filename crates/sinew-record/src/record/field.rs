@@ -1,7 +1,7 @@
 //! Fields that color a surface: from cells and nodes to surface vertices.
 
 use sinew_fem::{BodyFrame, RecordError};
-use sinew_raster::ColorMap;
+use sinew_raster::{ColorMap, rounded_range};
 use sinew_scene::spec::material::FIBER_FIELD;
 
 /// A field that pictures can show.
@@ -84,6 +84,21 @@ impl ColorField {
         }
     }
 
+    /// [`ColorField::range`] with round ends in the unit of the legend.
+    pub(crate) fn round_range(self, [min, max]: [f64; 2]) -> [f64; 2] {
+        let [min, max] = self.range(min, max);
+        let (_, factor) = self.legend(min.abs().max(max.abs()));
+        match self {
+            ColorField::Label => [min, max],
+            // Both ends at once, around one.
+            ColorField::VolumeRatio | ColorField::FiberStretch => {
+                let [_, reach] = rounded_range(0.0, max - 1.0);
+                [1.0 - reach, 1.0 + reach]
+            }
+            _ => rounded_range(min * factor, max * factor).map(|end| end / factor),
+        }
+    }
+
     /// Values at the surface vertices of a body.
     pub(crate) fn surface_values(self, body: &BodyFrame<'_>) -> Vec<f32> {
         let nodal: Vec<f64> = match self {
@@ -146,6 +161,14 @@ mod tests {
     #[test]
     fn volume_ratio_is_centered_on_one() {
         assert_eq!(ColorField::VolumeRatio.range(0.75, 1.125), [0.75, 1.25]);
+    }
+
+    #[test]
+    fn color_bars_end_at_round_numbers() {
+        assert_eq!(ColorField::VonMises.round_range([120.0, 14_700.0]), [0.0, 15_000.0]);
+        assert_eq!(ColorField::VolumeRatio.round_range([0.93, 1.01]), [0.925, 1.075]);
+        assert_eq!(ColorField::Label.round_range([0.0, 7.0]), [0.0, 7.0]);
+        assert_eq!(ColorField::Speed.round_range([0.0, 0.0])[0], 0.0);
     }
 
     #[test]

@@ -8,8 +8,9 @@
 //! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
 //! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion of an existing mesh |
 //! | [`CsvRecorder`] | `.csv` | tables: probes over time |
+//! | [`PlotRecorder`] | `.svg` and `.csv` per plot | print |
 //! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
-//! | [`PictureRecorder`] | `.png`, animated `.png` | the eye |
+//! | [`PictureRecorder`] | `.png`, animated `.png`, `.gif`, `.mp4`, `.webm` | the eye |
 //!
 //! To add a format: a file here with a [`Recorder`], a key in `[record]`, a line in [`open`], and a row in
 //! [`crate::convert::OutputFormat`].
@@ -19,6 +20,7 @@ mod csv;
 mod digits;
 mod every;
 mod field;
+mod gif;
 mod glb;
 mod interleaved;
 pub(crate) mod names;
@@ -27,6 +29,7 @@ mod obj;
 mod painter;
 mod palette;
 mod picture;
+mod plots;
 mod ply;
 mod png;
 mod point_cache;
@@ -37,18 +40,19 @@ pub(crate) mod skin;
 mod studio;
 mod surface;
 mod usd;
+mod video;
 mod vtu;
 mod zip;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew_fem::{RecordError, Recorder};
+use sinew_fem::{Frame, RecordError, Recorder};
 use sinew_raster::{FitParams, UpAxis};
 use sinew_scene::output::{SkinFormat, animation_path, skin_files};
 use sinew_scene::spec::mesh::Mesh;
 use sinew_scene::spec::motion::pose;
-use sinew_scene::spec::record::Record;
+use sinew_scene::spec::record::{Camera, Record};
 use sinew_scene::spec::{Scene, Up};
 use sinew_scene::{Character, SceneCharacter};
 
@@ -61,6 +65,7 @@ pub(crate) use self::names::escaped;
 pub use self::npz::NpzRecorder;
 pub use self::obj::ObjRecorder;
 pub use self::picture::{GroundStyle, PictureParams, PictureRecorder};
+pub use self::plots::PlotRecorder;
 pub use self::ply::PlyRecorder;
 pub use self::png::{Animation, encode_png, write_png};
 pub(crate) use self::png::{encode_indexed_pngs, split_animation};
@@ -74,6 +79,8 @@ pub use self::vtu::{CELL_FIELDS, VtuRecorder};
 pub(crate) trait FileRecorder: Recorder {
     /// Files written so far; complete after `finish`.
     fn files(&self) -> Vec<PathBuf>;
+    /// Takes a frame into account that is not written.
+    fn look(&mut self, _frame: &Frame<'_>) {}
 }
 
 /// The recorders of `[record]`, writing to `folder`.
@@ -126,16 +133,22 @@ pub fn open_with(
     if let Some(name) = record.npz.file_name("arrays.npz") {
         recorders.push(due(every, NpzRecorder::create(folder.join(name).with_extension("npz"))?));
     }
+    if record.plots {
+        recorders.push(due(every, PlotRecorder::create(folder.join("plots").join(".svg"))));
+    }
     if !record.pictures {
         return Ok(recorders);
     }
     let params = PictureParams {
         expected: Some(scene.frame_count() / every + 1),
         stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name).with_extension("png")),
-        animation: animation_path(record, folder),
+        films: animation_path(record, folder)
+            .into_iter()
+            .chain(record.films.iter().map(|name| folder.join(name)))
+            .collect(),
         ..picture_params(record, scene.up, scene.title.as_deref())?
     };
-    if params.stills.is_some() || params.animation.is_some() {
+    if params.stills.is_some() || !params.films.is_empty() {
         recorders.push(due(every, PictureRecorder::create(params)?));
     }
     Ok(recorders)
@@ -199,17 +212,38 @@ pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Re
     let usual = PictureParams::default().with_size(record.size);
     Ok(PictureParams {
         animation_frames: record.apng_frames,
+        speed: record.speed,
         up: up_axis(up),
         eye: record.camera.eye.map(f32s),
         target: record.camera.target.map(f32s),
         camera_up: record.camera.up.map(f32s),
-        fit: FitParams { field_of_view: record.camera.fov as f32, ..FitParams::default() },
+        fit: fit_params(&record.camera),
         color,
         range: record.range,
         ground: if record.ground { GroundStyle::Checker } else { GroundStyle::None },
+        background: record.background,
         title: title.map(String::from),
+        captions: record.captions,
+        edges: record.edges,
+        scale_bar: record.scale_bar,
+        show: record.show.clone(),
         ..usual
     })
+}
+
+/// Direction and lens of the automatic camera.
+pub(crate) fn fit_params(camera: &Camera) -> FitParams {
+    let usual = FitParams::default();
+    let [azimuth, elevation] = match camera.view {
+        Some(view) => view.angles().map(|angle| angle as f32),
+        None => [usual.azimuth, usual.elevation],
+    };
+    FitParams {
+        azimuth: camera.azimuth.map_or(azimuth, |angle| angle as f32),
+        elevation: camera.elevation.map_or(elevation, |angle| angle as f32),
+        field_of_view: camera.fov as f32,
+        ..usual
+    }
 }
 
 pub(crate) fn up_axis(up: Up) -> UpAxis {

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use sinew_raster::{
-    Backplate, Bounds, Camera, Finish, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, View, draw_footnote,
+    Backplate, Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, View,
+    draw_footnote, draw_scale_bar,
 };
+use sinew_scene::spec::record::Background;
 use sinew_scene::{Dimension, format_quantity};
 
 use super::field::ColorField;
 use super::picture::{GroundStyle, PictureParams};
 use super::png::encode_png;
-use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces};
+use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, Lines, Marks, draw_edges, draw_forces};
 
 /// Pictures of more pixels get no backplate: it would take too much memory.
 const PLATE_PIXELS: usize = 1 << 21;
@@ -18,6 +20,9 @@ const PLATE_PIXELS: usize = 1 << 21;
 /// Steps by which the view widens, as a fraction of its size, and how much may stick out, as a fraction of a step.
 const STEP: f32 = 0.125;
 const TOLERANCE: f32 = 1e-3;
+
+/// Share of the width of a picture that a color bar takes.
+const LEGEND_SHARE: f32 = 0.16;
 
 /// What stays the same in all frames.
 #[derive(Default)]
@@ -48,8 +53,20 @@ pub(super) struct Snapshot {
     pub time: f64,
     pub bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)>,
     pub triangles: Arc<Vec<Vec<[u32; 3]>>>,
+    /// Edges of the bodies, if they are drawn.
+    pub edges: Arc<Vec<Vec<[u32; 2]>>>,
     pub shapes: Vec<[[f32; 3]; 4]>,
     pub contacts: Vec<ForceAt>,
+    /// Marks of the bodies, if they are drawn.
+    pub marks: Vec<Marks>,
+}
+
+impl Snapshot {
+    /// Its memory.
+    pub fn bytes(&self) -> usize {
+        let bodies: usize = self.bodies.iter().map(|(positions, values)| 12 * positions.len() + 4 * values.len()).sum();
+        bodies + 24 * self.contacts.len() + self.marks.iter().map(Marks::bytes).sum::<usize>()
+    }
 }
 
 /// What the view depends on, of all frames so far.
@@ -132,6 +149,7 @@ impl Stage {
             GroundStyle::None => None,
             GroundStyle::Checker => level.or((!bounds.is_empty()).then(|| bounds.min[up])),
         };
+        let ground = ground.filter(|_| params.background == Background::Studio);
         if let Some(level) = level.filter(|_| params.ground == GroundStyle::Checker) {
             // The floor must be in view if something may fall on it.
             let gap = bounds.min[up] - level;
@@ -140,7 +158,8 @@ impl Stage {
             }
         }
         let aspect = params.size[0] as f32 / params.size[1] as f32;
-        let mut camera = Camera::fit(&bounds, params.up, aspect, &params.fit);
+        let free_right = if params.color.is_some() { LEGEND_SHARE } else { 0.0 };
+        let mut camera = Camera::fit(&bounds, params.up, aspect, &FitParams { free_right, ..params.fit });
         match (params.eye, params.target) {
             (Some(eye), target) => {
                 camera.eye = eye;
@@ -155,7 +174,7 @@ impl Stage {
         }
         camera.up = params.camera_up.unwrap_or(camera.up);
         let legend = params.color.filter(|_| seen.values[0] <= seen.values[1]).map(|field| {
-            let [min, max] = params.range.unwrap_or_else(|| field.range(seen.values[0], seen.values[1]));
+            let [min, max] = params.range.unwrap_or_else(|| field.round_range(seen.values));
             let (label, factor) = field.legend(min.abs().max(max.abs()));
             LegendText { label, min, max, factor }
         });
@@ -181,17 +200,18 @@ fn widened(first: &Bounds, all: &Bounds) -> Bounds {
 /// A frame as it is shown.
 pub(super) struct Drawing {
     pub index: usize,
-    pub time: f64,
     /// PNG file of the still; empty without stills.
     pub still: Vec<u8>,
     /// Picture of the animation; empty without one.
     pub frame: Image,
+    /// Picture of videos; empty without them.
+    pub video: Image,
 }
 
 impl Drawing {
     /// Its memory.
     pub fn bytes(&self) -> usize {
-        self.still.len() + self.frame.pixels.len()
+        self.still.len() + self.frame.pixels.len() + self.video.pixels.len()
     }
 }
 
@@ -207,10 +227,11 @@ impl Painter {
     pub fn new(cast: &Arc<Cast>, stage: &Arc<Stage>) -> Painter {
         // Frames of the animation are shrunk stills if there are stills, else drawn at their own size.
         let params = &cast.params;
-        let [width, height] = if params.stills.is_some() { params.size } else { params.animation_size };
+        let is_large = params.stills.is_some() || params.videos().next().is_some();
+        let [width, height] = if is_large { params.size } else { params.animation_size };
         let mut painter =
             Painter { cast: cast.clone(), stage: stage.clone(), renderer: Renderer::new(width, height), plate: None };
-        if width * height <= PLATE_PIXELS {
+        if width * height <= PLATE_PIXELS && params.background == Background::Studio {
             painter.plate = Some(painter.renderer.backplate(&painter.view(Vec::new(), None)));
         }
         painter
@@ -220,11 +241,10 @@ impl Painter {
         let image = self.image(snapshot);
         let params = &self.cast.params;
         let still = if params.stills.is_some() { encode_png(&image) } else { Vec::new() };
-        let frame = match params.animation {
-            Some(_) => image.into_shrunk(params.animation_size),
-            None => Image::filled(0, 0, [0; 3]),
-        };
-        Drawing { index: snapshot.index, time: snapshot.time, still, frame }
+        let empty = || Image::filled(0, 0, [0; 3]);
+        let video = params.videos().next().map_or_else(empty, |_| image.clone());
+        let frame = params.animations().next().map_or_else(empty, |_| image.into_shrunk(params.animation_size));
+        Drawing { index: snapshot.index, still, frame, video }
     }
 
     fn view<'a>(&'a self, surfaces: Vec<Surface<'a>>, caption: Option<&'a str>) -> View<'a> {
@@ -236,8 +256,12 @@ impl Painter {
             ground: stage.ground,
             stage: stage.bounds,
             surfaces,
-            title: params.title.as_deref(),
-            caption,
+            title: params.title.as_deref().filter(|_| params.captions),
+            caption: caption.filter(|_| params.captions),
+            background: match params.background {
+                Background::Studio => sinew_raster::Background::Studio,
+                Background::White | Background::Transparent => sinew_raster::Background::Clear,
+            },
             legend: stage.legend.as_ref().map(|legend| Legend {
                 label: &legend.label,
                 min: legend.min * legend.factor,
@@ -270,15 +294,36 @@ impl Painter {
             Some(plate) => self.renderer.render_on(plate, &view),
             None => self.renderer.render(&view),
         };
+        if params.edges {
+            let mut lines = Lines::new(&stage.camera, image.width, image.height);
+            let bodies = || snapshot.bodies.iter().zip(snapshot.triangles.iter());
+            bodies().for_each(|((positions, _), triangles)| lines.cover(positions, triangles));
+            shapes.iter().for_each(|shape| lines.cover(&shape.positions, &shape.triangles));
+            for ((positions, _), edges) in snapshot.bodies.iter().zip(snapshot.edges.iter()) {
+                draw_edges(&mut image, &lines, positions, edges);
+            }
+        }
+        let mut words: Vec<String> = Vec::new();
+        for marks in &snapshot.marks {
+            marks.draw(&mut image, &stage.camera);
+            let new: Vec<String> = marks.words().into_iter().map(String::from).filter(|w| !words.contains(w)).collect();
+            words.extend(new);
+        }
         if stage.largest_force > 0.0 {
             let arrows = ArrowScale { force: stage.largest_force, length: LONGEST_ARROW * stage.bounds.radius() };
             draw_forces(&mut image, &stage.camera, &snapshot.contacts, arrows);
             // Two digits suffice for reading a length.
             let digits = 10f64.powf(f64::from(arrows.force).log10().floor() - 1.0);
             let force = (f64::from(arrows.force) / digits).round() * digits;
-            draw_footnote(&mut image, &format!("longest arrow {}", format_quantity(force, Dimension::FORCE)));
+            words.push(format!("longest arrow {}", format_quantity(force, Dimension::FORCE)));
         }
-        image
+        if !words.is_empty() {
+            draw_footnote(&mut image, &words.join("   "));
+        }
+        if params.scale_bar {
+            draw_scale_bar(&mut image, &stage.camera);
+        }
+        if params.background == Background::White { image.over([255; 3]) } else { image }
     }
 }
 

@@ -31,7 +31,8 @@ impl Histogram {
     }
 
     pub fn add(&mut self, image: &Image) {
-        for p in image.pixels.chunks_exact(3) {
+        let alpha = image.alpha.iter().copied().chain(std::iter::repeat(255));
+        for (p, _) in image.pixels.chunks_exact(3).zip(alpha).filter(|(_, alpha)| *alpha > 0) {
             let shift = 8 - BITS;
             let at = (usize::from(p[0] >> shift) << (2 * BITS))
                 | (usize::from(p[1] >> shift) << BITS)
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn ramp_is_reproduced_closely() {
         let pixels = (0..256 * 64).flat_map(|i| [(i % 256) as u8; 3]).collect();
-        let image = Image { width: 256, height: 64, pixels };
+        let image = Image::new(256, 64, pixels);
         let mut histogram = Histogram::new();
         histogram.add(&image);
         let palette = histogram.palette();

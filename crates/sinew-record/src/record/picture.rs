@@ -1,4 +1,4 @@
-//! Pictures of a run: stills and one animation.
+//! Pictures of a run: stills, and films of them.
 //!
 //! All pictures share one view and one range of colors, which depend on all frames. Frames are kept as snapshots. A
 //! [`Studio`] draws them on another core while the run goes on, with the view that fits the frames so far; pictures
@@ -10,30 +10,36 @@ use std::sync::Arc;
 
 use sinew_fem::{Frame, Interrupt, RecordError, Recorder};
 use sinew_raster::{Bounds, FitParams, Image, UpAxis};
+use sinew_scene::output::FilmFormat;
+use sinew_scene::spec::record::{Background, Mark};
 
 use super::FileRecorder;
 use super::atomic::AtomicFile;
 use super::field::ColorField;
+use super::gif::LEAST_DELAY;
 use super::painter::{Cast, Drawing, Snapshot, Stage, StageParams};
 use super::png::Animation;
 use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use super::studio::Studio;
-use crate::still::{ForceAt, largest_force};
+use super::video::{MOST_PER_SECOND, Video, VideoParams, check_program};
+use crate::still::{ForceAt, Marks, largest_force, surface_edges};
 
 /// Contents and paths of pictures.
 #[derive(Clone, Debug)]
 pub struct PictureParams {
     /// Stills become `<stem>_00000.png` beside this path; `None` for no stills.
     pub stills: Option<PathBuf>,
-    /// File of the animation; `None` for no animation.
-    pub animation: Option<PathBuf>,
+    /// Files of films, each in the format of its extension ([`FilmFormat`]).
+    pub films: Vec<PathBuf>,
     /// Width and height of stills \[pixels\].
     pub size: [usize; 2],
-    /// Width and height of the animation \[pixels\], with the aspect ratio of `size`.
+    /// Width and height of animated PNG and GIF files \[pixels\], with the aspect ratio of `size`. Videos have `size`.
     pub animation_size: [usize; 2],
-    /// Maximum number of frames of the animation.
+    /// Maximum number of frames of animated PNG and GIF files. Videos have all.
     pub animation_frames: usize,
+    /// Speed of films; 1 is real time.
+    pub speed: f64,
     /// Number of frames that will come, if known: pictures that the animation will skip are then not drawn early.
     pub expected: Option<usize>,
     /// Axis that points up.
@@ -52,8 +58,18 @@ pub struct PictureParams {
     pub range: Option<[f64; 2]>,
     /// Whether a ground is drawn: at the height of a level plane, else under the lowest point.
     pub ground: GroundStyle,
-    /// Text in the corner.
+    /// What is behind the bodies; only the studio has a ground.
+    pub background: Background,
+    /// Text in the upper left corner.
     pub title: Option<String>,
+    /// Whether the title and the time are drawn.
+    pub captions: bool,
+    /// Whether the edges of the mesh are drawn.
+    pub edges: bool,
+    /// Whether a scale bar is drawn.
+    pub scale_bar: bool,
+    /// What is drawn over the surfaces.
+    pub show: Vec<Mark>,
 }
 
 /// The ground under a scene.
@@ -69,10 +85,11 @@ impl Default for PictureParams {
     fn default() -> PictureParams {
         PictureParams {
             stills: None,
-            animation: None,
+            films: Vec::new(),
             size: STILL_SIZE,
             animation_size: ANIMATION_SIZE,
             animation_frames: 60,
+            speed: 1.0,
             expected: None,
             up: UpAxis::Z,
             eye: None,
@@ -82,7 +99,12 @@ impl Default for PictureParams {
             color: None,
             range: None,
             ground: GroundStyle::Checker,
+            background: Background::Studio,
             title: None,
+            captions: true,
+            edges: false,
+            scale_bar: true,
+            show: Vec::new(),
         }
     }
 }
@@ -125,6 +147,25 @@ impl PictureParams {
         }
         interval
     }
+
+    /// Films of all frames.
+    pub(super) fn videos(&self) -> impl Iterator<Item = (&PathBuf, FilmFormat)> {
+        self.formats().filter(|(_, format)| format.is_video())
+    }
+
+    /// Films of some frames.
+    pub(super) fn animations(&self) -> impl Iterator<Item = (&PathBuf, FilmFormat)> {
+        self.formats().filter(|(_, format)| !format.is_video())
+    }
+
+    fn formats(&self) -> impl Iterator<Item = (&PathBuf, FilmFormat)> {
+        self.films.iter().map(|path| (path, FilmFormat::of(path).unwrap_or(FilmFormat::Apng)))
+    }
+
+    /// Whether every frame is drawn.
+    fn needs_all(&self) -> bool {
+        self.stills.is_some() || self.videos().next().is_some()
+    }
 }
 
 /// Draws stills and an animation.
@@ -133,6 +174,8 @@ pub struct PictureRecorder {
     studio: Studio,
     /// Triangles of the bodies, as they are at the last frame.
     bodies: Arc<Vec<Vec<[u32; 3]>>>,
+    /// Edges of the bodies, if they are drawn.
+    edges: Arc<Vec<Vec<[u32; 2]>>>,
     topology_revision: u64,
     cast: Arc<Cast>,
     /// Height of a level plane, if there is one.
@@ -141,8 +184,11 @@ pub struct PictureRecorder {
     /// Interval between kept frames.
     stride: usize,
     seen: usize,
+    has_begun: bool,
     stage: StageParams,
     files: Sequence,
+    /// How much slower than asked films play.
+    slowed: f64,
     is_finished: bool,
 }
 
@@ -150,31 +196,38 @@ impl PictureRecorder {
     /// Starts a recorder; the folders of its files must be writable.
     pub fn create(params: PictureParams) -> Result<PictureRecorder, RecordError> {
         // Fails now rather than after the run.
-        for path in params.stills.iter().chain(&params.animation) {
+        for path in params.stills.iter().chain(&params.films) {
             AtomicFile::create(path)?;
         }
+        for (path, _) in params.videos() {
+            check_program(path)?;
+        }
         // Frames that the animation will skip are not worth drawing early.
-        let interval = match (&params.stills, params.expected) {
-            (None, Some(count)) => params.interval(count),
+        let interval = match (params.needs_all(), params.expected) {
+            (false, Some(count)) => params.interval(count),
             _ => 1,
         };
         Ok(PictureRecorder {
             studio: Studio::new(interval),
             params,
             bodies: Arc::default(),
+            edges: Arc::default(),
             topology_revision: 0,
             cast: Arc::default(),
             level: None,
             snapshot_bytes: 0,
             stride: 1,
             seen: 0,
+            has_begun: false,
             stage: StageParams::default(),
             files: Sequence::default(),
+            slowed: 1.0,
             is_finished: false,
         })
     }
 
     fn begin(&mut self, frame: &Frame<'_>) {
+        self.has_begun = true;
         self.take_triangles(frame);
         let shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, PLANE_HALF, 24)).collect();
         let levels: Vec<Option<f32>> =
@@ -187,10 +240,13 @@ impl PictureRecorder {
 
     fn take_triangles(&mut self, frame: &Frame<'_>) {
         self.bodies = Arc::new(frame.bodies.iter().map(|body| body.surface_triangles.to_vec()).collect());
+        if self.params.edges {
+            self.edges = Arc::new(frame.bodies.iter().map(surface_edges).collect());
+        }
         self.topology_revision = frame.topology_revision;
     }
 
-    fn keep(&mut self, frame: &Frame<'_>) {
+    fn snapshot(&mut self, frame: &Frame<'_>) -> Snapshot {
         let bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)> = frame
             .bodies
             .iter()
@@ -203,19 +259,35 @@ impl PictureRecorder {
         for (positions, values) in &bodies {
             bounds.union(&Bounds::of(positions));
             self.stage.take_values(values);
-            self.snapshot_bytes += 12 * positions.len() + 4 * values.len();
         }
         let shapes = frame.shapes.iter().map(|shape| transform_rows(&shape.pose).map(f32s)).collect();
         let contacts: Vec<ForceAt> = frame.contacts.iter().map(|c| (f32s(c.place), f32s(c.force))).collect();
         self.stage.largest_force = self.stage.largest_force.max(largest_force(&contacts));
-        self.snapshot_bytes += 24 * contacts.len();
-        let triangles = self.bodies.clone();
-        let order = self.seen;
-        let snapshot = Snapshot { index: frame.index, order, time: frame.time, bodies, triangles, shapes, contacts };
+        let marks = match self.params.show.is_empty() {
+            true => Vec::new(),
+            false => frame.bodies.iter().map(|body| Marks::of(body, &self.params.show)).collect(),
+        };
+        let snapshot = Snapshot {
+            index: frame.index,
+            order: self.seen,
+            time: frame.time,
+            bodies,
+            triangles: self.bodies.clone(),
+            edges: self.edges.clone(),
+            shapes,
+            contacts,
+            marks,
+        };
         self.stage.take_bounds(&bounds, self.cast.shape_bounds(&snapshot));
+        snapshot
+    }
+
+    fn keep(&mut self, frame: &Frame<'_>) {
+        let snapshot = self.snapshot(frame);
+        self.snapshot_bytes += snapshot.bytes();
         let stage = self.stage();
         self.studio.add(&self.cast, snapshot, stage);
-        let is_crowded = self.params.stills.is_none() && self.studio.len() > self.params.animation_frames;
+        let is_crowded = !self.params.needs_all() && self.studio.len() > self.params.animation_frames;
         if is_crowded || self.snapshot_bytes > SNAPSHOT_BYTES {
             self.studio.thin();
             self.stride *= 2;
@@ -229,34 +301,73 @@ impl PictureRecorder {
     }
 
     fn draw_all(&mut self, files: &mut Sequence, watch: &mut dyn FnMut(usize, usize)) -> Result<(), RecordError> {
-        let interval = self.params.interval(self.studio.len());
+        let params = &self.params;
+        let interval = params.interval(self.studio.len());
+        let seconds = self.studio.seconds_per_frame() / params.speed;
+        let per_frame = frame_time(seconds, self.studio.len());
+        self.slowed = per_frame / seconds;
+        let mut videos = Vec::new();
+        if self.studio.len() > 0 {
+            for (path, format) in params.videos() {
+                let is_clear = params.background == Background::Transparent;
+                let video = VideoParams { format, size: params.size, seconds_per_frame: per_frame, is_clear };
+                videos.push((path, Video::start(path, video)?));
+            }
+        }
+        let has_animation = params.animations().next().is_some();
         let (mut count, mut shown) = (0, Vec::new());
         let mut put = |picture: Drawing| {
-            if let Some(pattern) = &self.params.stills {
+            if let Some(pattern) = &params.stills {
                 files.put(numbered(pattern, None, picture.index), &picture.still)?;
             }
-            if self.params.animation.is_some() && count % interval == 0 {
-                shown.push(Drawing { still: Vec::new(), ..picture });
+            videos.iter_mut().try_for_each(|(_, video)| video.put(&picture.video))?;
+            if has_animation && count % interval == 0 {
+                shown.push(picture.frame);
             }
             count += 1;
             Ok::<(), RecordError>(())
         };
         self.studio.finish(&self.cast, &Interrupt::ambient(), watch, &mut put)?;
-        let Some(path) = self.params.animation.as_ref().filter(|_| !shown.is_empty()) else { return Ok(()) };
-        let (count, last) = (PALETTE_EXAMPLES.min(shown.len()), shown.len() - 1);
-        let examples: Vec<&Image> = (0..count).map(|i| &shown[i * last / (count - 1).max(1)].frame).collect();
-        let mut animation = Animation::new(examples);
-        for picture in &shown {
-            animation.push(&picture.frame)?;
+        for (path, video) in &mut videos {
+            video.finish()?;
+            files.add(path.to_path_buf());
         }
-        let per_frame = if last > 0 { (shown[last].time - shown[0].time) / last as f64 } else { 0.04 };
-        files.put(path.clone(), &animation.encode(per_frame)?)
+        if shown.is_empty() {
+            return Ok(());
+        }
+        let per_frame = per_frame * interval as f64;
+        for (path, format) in params.animations() {
+            let bytes = match format {
+                FilmFormat::Gif => {
+                    // Viewers do not show more frames.
+                    let skip = ((LEAST_DELAY / per_frame - 1e-3).ceil() as usize).clamp(1, shown.len());
+                    animated(&shown, skip)?.encode_gif(per_frame * skip as f64)
+                }
+                _ => animated(&shown, 1)?.encode(per_frame)?,
+            };
+            files.put(path.clone(), &bytes)?;
+        }
+        Ok(())
     }
+}
+
+/// Every `skip`-th picture as an animation.
+fn animated(shown: &[Image], skip: usize) -> Result<Animation, RecordError> {
+    let (count, last) = (PALETTE_EXAMPLES.min(shown.len()), shown.len() - 1);
+    let mut animation = Animation::new((0..count).map(|i| &shown[i * last / (count - 1).max(1)]));
+    shown.iter().step_by(skip).try_for_each(|image| animation.push(image))?;
+    Ok(animation)
+}
+
+/// Time of a frame of a film \[s\] of `count` frames that asks for `seconds` per frame. What is over in the blink of an eye
+/// is stretched: to a second, or until no frame is skipped.
+fn frame_time(seconds: f64, count: usize) -> f64 {
+    seconds.max((1.0 / MOST_PER_SECOND).min(1.0 / count.max(1) as f64))
 }
 
 impl Recorder for PictureRecorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
-        if self.seen == 0 {
+        if !self.has_begun {
             self.begin(frame);
         }
         if frame.topology_revision != self.topology_revision {
@@ -296,14 +407,26 @@ impl Recorder for PictureRecorder {
 
     fn notes(&self) -> Vec<String> {
         let is_thinned = self.stride > 1 && self.params.stills.is_some();
-        let note = format!("pictures show every {}th frame: more do not fit into memory", self.stride);
-        if is_thinned { vec![note] } else { Vec::new() }
+        let thinned = format!("pictures show every {}th frame: more do not fit into memory", self.stride);
+        let is_slowed = self.slowed > 1.01 && !self.params.films.is_empty();
+        let slowed = format!("films play {:.0} times slower than asked: screens are not faster", self.slowed);
+        [(is_thinned, thinned), (is_slowed, slowed)].into_iter().filter(|(is, _)| *is).map(|(_, note)| note).collect()
     }
 }
 
 impl FileRecorder for PictureRecorder {
     fn files(&self) -> Vec<PathBuf> {
         self.files.files().to_vec()
+    }
+
+    /// View and colors fit frames that are not drawn too, so that pictures of some frames can be compared with others.
+    fn look(&mut self, frame: &Frame<'_>) {
+        if !self.has_begun {
+            self.begin(frame);
+        }
+        if frame.bodies.len() == self.bodies.len() {
+            drop(self.snapshot(frame));
+        }
     }
 }
 
@@ -316,7 +439,7 @@ mod tests {
     fn params(folder: &TestFolder) -> PictureParams {
         PictureParams {
             stills: Some(folder.path("shot.png")),
-            animation: Some(folder.path("animation.png")),
+            films: vec![folder.path("animation.png")],
             ..PictureParams::default().with_size(Some([96, 64]))
         }
     }
@@ -407,6 +530,14 @@ mod tests {
         }
         assert_eq!(bytes[0].len(), 4);
         assert!(bytes[0] == bytes[1], "pictures depend on when they are drawn");
+    }
+
+    /// Real time where screens can show it, a second where they cannot.
+    #[test]
+    fn films_are_never_over_at_once() {
+        let is = |seconds: f64, count: usize, expected: f64| (frame_time(seconds, count) - expected).abs() < 1e-12;
+        assert!(is(0.2, 6, 0.2) && is(1.0 / 60.0, 600, 1.0 / 60.0) && is(1e-3, 5000, 1e-3));
+        assert!(is(1e-4, 100, 1e-2) && is(1e-4, 20, 1.0 / 60.0));
     }
 
     #[test]

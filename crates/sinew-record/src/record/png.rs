@@ -1,7 +1,7 @@
 //! PNG stills and APNG animations.
 //!
 //! An animation shares one palette. Each frame stores only the rectangle that changed since the frame before, and
-//! within it only the changed pixels. Reference: W3C, "Portable Network Graphics (PNG) Specification, Third Edition"
+//! within it only the changed pixels. Frames with a clear background are stored whole, in true color. Reference: W3C, "Portable Network Graphics (PNG) Specification, Third Edition"
 //! (2025).
 
 use std::path::Path;
@@ -12,15 +12,19 @@ use sinew_raster::Image;
 use super::atomic::write_file;
 use super::palette::{Histogram, Palette, TRANSPARENT};
 
-/// Bytes of a true-color PNG file.
+/// Bytes of a true-color PNG file, with opacity if the picture has it.
 pub fn encode_png(image: &Image) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
-    encoder.set_color(::png::ColorType::Rgb);
+    let is_clear = !image.alpha.is_empty();
+    encoder.set_color(if is_clear { ::png::ColorType::Rgba } else { ::png::ColorType::Rgb });
     encoder.set_depth(::png::BitDepth::Eight);
     encoder.set_source_srgb(::png::SrgbRenderingIntent::Perceptual);
     let result = encoder.write_header().and_then(|mut writer| {
-        writer.write_image_data(&image.pixels)?;
+        match is_clear {
+            true => writer.write_image_data(&image.rgba())?,
+            false => writer.write_image_data(&image.pixels)?,
+        }
         writer.finish()
     });
     debug_assert!(result.is_ok(), "an image in memory has a size and the right number of bytes");
@@ -65,21 +69,25 @@ fn is_changed(new: &[u8], shown: &[u8]) -> bool {
 
 /// An animation during encoding, frame by frame.
 pub struct Animation {
-    palette: Palette,
-    width: usize,
-    height: usize,
+    pub(super) palette: Palette,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Whether the pictures have a clear background.
+    pub(super) is_clear: bool,
     /// Last color of each pixel.
     shown: Vec<u8>,
-    frames: Vec<Patch>,
+    pub(super) frames: Vec<Patch>,
+    /// The frames in true color, if they have a clear background.
+    colors: Vec<Vec<u8>>,
 }
 
 /// The changed rectangle of a frame.
-struct Patch {
-    x: usize,
-    y: usize,
-    width: usize,
-    height: usize,
-    indices: Vec<u8>,
+pub(super) struct Patch {
+    pub x: usize,
+    pub y: usize,
+    pub width: usize,
+    pub height: usize,
+    pub indices: Vec<u8>,
 }
 
 impl Animation {
@@ -90,10 +98,11 @@ impl Animation {
         let mut size = None;
         for image in examples {
             histogram.add(image);
-            size.get_or_insert((image.width, image.height));
+            size.get_or_insert((image.width, image.height, !image.alpha.is_empty()));
         }
-        let (width, height) = size.unwrap_or((1, 1));
-        Animation { palette: histogram.palette(), width, height, shown: Vec::new(), frames: Vec::new() }
+        let (width, height, is_clear) = size.unwrap_or((1, 1, false));
+        let (shown, frames, colors) = (Vec::new(), Vec::new(), Vec::new());
+        Animation { palette: histogram.palette(), width, height, is_clear, shown, frames, colors }
     }
 
     /// Adds a frame; a picture of another size is an error.
@@ -106,6 +115,14 @@ impl Animation {
                     image.width, image.height, self.width, self.height
                 ),
             });
+        }
+        if self.is_clear {
+            let is_seen = |i: usize| image.alpha.get(i).is_none_or(|&alpha| alpha >= 128);
+            let index = |i: usize| if is_seen(i) { self.index(image, i) } else { TRANSPARENT };
+            let indices = (0..self.width * self.height).map(index).collect();
+            self.frames.push(Patch { x: 0, y: 0, width: self.width, height: self.height, indices });
+            self.colors.push(image.rgba());
+            return Ok(());
         }
         if self.frames.is_empty() {
             self.shown = image.pixels.clone();
@@ -165,20 +182,24 @@ impl Animation {
 
     fn encode_into(&self, bytes: &mut Vec<u8>, seconds_per_frame: f64) -> Result<(), ::png::EncodingError> {
         let mut encoder = ::png::Encoder::new(bytes, self.width as u32, self.height as u32);
-        encoder.set_color(::png::ColorType::Indexed);
         encoder.set_depth(::png::BitDepth::Eight);
-        encoder.set_palette(self.palette.bytes());
-        let mut alpha = vec![255; 256];
-        alpha[usize::from(TRANSPARENT)] = 0;
-        encoder.set_trns(alpha);
-        // Filters predict numbers; palette indices are names.
-        encoder.set_filter(::png::Filter::NoFilter);
+        if self.is_clear {
+            encoder.set_color(::png::ColorType::Rgba);
+        } else {
+            encoder.set_color(::png::ColorType::Indexed);
+            encoder.set_palette(self.palette.bytes());
+            let mut alpha = vec![255; 256];
+            alpha[usize::from(TRANSPARENT)] = 0;
+            encoder.set_trns(alpha);
+            // Filters predict numbers; palette indices are names.
+            encoder.set_filter(::png::Filter::NoFilter);
+        }
         encoder.set_compression(::png::Compression::Balanced);
         if self.frames.len() > 1 {
             encoder.set_animated(self.frames.len() as u32, 0)?;
             let milliseconds = (seconds_per_frame * 1000.0).round().clamp(1.0, 60_000.0);
             encoder.set_frame_delay(milliseconds as u16, 1000)?;
-            encoder.set_blend_op(::png::BlendOp::Over)?;
+            encoder.set_blend_op(if self.is_clear { ::png::BlendOp::Source } else { ::png::BlendOp::Over })?;
             encoder.set_dispose_op(::png::DisposeOp::None)?;
         }
         let mut writer = encoder.write_header()?;
@@ -189,7 +210,7 @@ impl Animation {
                 writer.set_frame_dimension(patch.width as u32, patch.height as u32)?;
                 writer.set_frame_position(patch.x as u32, patch.y as u32)?;
             }
-            writer.write_image_data(&patch.indices)?;
+            writer.write_image_data(self.colors.get(number).unwrap_or(&patch.indices))?;
         }
         writer.finish()
     }
@@ -325,6 +346,19 @@ mod tests {
             assert_eq!(canvas, image.pixels);
         }
         assert!(parts.frames[1].png.len() < parts.frames[0].png.len() + 200, "only the change is stored");
+    }
+
+    /// A clear background keeps its opacity, in stills and in animations.
+    #[test]
+    fn clear_pictures_come_back_with_their_opacity() {
+        let mut image = Image { alpha: vec![0; 40 * 30], ..Image::filled(40, 30, [0; 3]) };
+        image.blend(5, 6, [200, 40, 30], 0.5);
+        assert_eq!(decode(&encode_png(&image)).2, image.rgba());
+        let mut animation = Animation::new([&image]);
+        (0..2).for_each(|_| animation.push(&image).unwrap());
+        let parts = split_animation(&animation.encode(0.04).unwrap()).unwrap();
+        assert_eq!(parts.frames.len(), 2);
+        assert!(parts.frames.iter().all(|frame| decode(&frame.png).2 == image.rgba()));
     }
 
     #[test]

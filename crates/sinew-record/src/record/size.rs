@@ -70,6 +70,12 @@ pub(crate) fn of_csv(sample: &Frame<'_>, frames: usize) -> Estimate {
     Estimate::about(names as u64 + 5 + frames as u64 * row_size(sample.time, sample.probe_values))
 }
 
+/// An image of about 8 KiB for each few probes, and the table.
+pub(crate) fn of_plots(sample: &Frame<'_>, frames: usize) -> Estimate {
+    let images = 4096 * sample.probe_names.len() as u64;
+    Estimate::about(images + of_csv(sample, frames).bytes)
+}
+
 pub(crate) fn of_vtu(sample: &Frame<'_>, frames: usize, fields: Option<Vec<String>>) -> Result<Estimate, RecordError> {
     let recorder = VtuRecorder::create("sample.pvd", fields)?;
     let mut bytes = 150;
@@ -83,6 +89,11 @@ pub(crate) fn of_vtu(sample: &Frame<'_>, frames: usize, fields: Option<Vec<Strin
 /// A shaded surface on a plain background takes about a byte per pixel as PNG.
 pub(crate) fn of_stills(frames: usize, [width, height]: [usize; 2]) -> Estimate {
     Estimate::about(frames as u64 * (width * height) as u64)
+}
+
+/// Videos store the changes, with a loss: about a twentieth of a byte per pixel.
+pub(crate) fn of_video(frames: usize, [width, height]: [usize; 2]) -> Estimate {
+    Estimate::about((0.05 * (width * height) as f64 * frames as f64) as u64)
 }
 
 /// Frames of an animation store the changes, in one byte per pixel before compression.

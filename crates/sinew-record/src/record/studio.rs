@@ -18,6 +18,9 @@ const BATCH: usize = 8;
 /// The worker waits while pictures of so many bytes wait for the end.
 const DRAWN_BYTES: usize = 256 << 20;
 
+/// Time of a frame of a usual film \[s\].
+const USUAL: f64 = 0.04;
+
 /// Snapshots and their pictures.
 pub(super) struct Studio {
     shared: Arc<Shared>,
@@ -102,6 +105,14 @@ impl Studio {
     /// Number of snapshots.
     pub fn len(&self) -> usize {
         self.shared.album().pages.len()
+    }
+
+    /// Mean time between snapshots \[s\]; that of a usual film if there is no second one.
+    pub fn seconds_per_frame(&self) -> f64 {
+        let album = self.shared.album();
+        let [Some(first), Some(last)] = [album.pages.first(), album.pages.last()] else { return USUAL };
+        let span = last.snapshot.time - first.snapshot.time;
+        if span > 0.0 { span / (album.pages.len() - 1) as f64 } else { USUAL }
     }
 
     /// Adds a snapshot; `stage` is the view that fits all of them.

@@ -3,11 +3,14 @@
 use std::fmt::Write;
 
 use super::data::{ReportData, Table, TimingRow, Verdict};
-use super::plot::{Line, Plot, Scale, short};
+use super::plot::{Line, Plot, Scale, print_style, short};
 use super::probes::{constants, probe_plots};
 use crate::record::{escaped, split_animation};
 use sinew_fem::StepReport;
 use sinew_io::base64;
+
+/// Rules of a page.
+const STYLE: &str = concat!(include_str!("page.css"), include_str!("plot.css"));
 
 /// Number of plots shown at once; the others are folded.
 const PLOTS_IN_VIEW: usize = 8;
@@ -20,7 +23,7 @@ pub fn page(data: &ReportData) -> String {
         html,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>",
         escaped(&data.title),
-        include_str!("page.css")
+        STYLE
     );
     header(&mut html, data);
     animation(&mut html, data);
@@ -52,8 +55,9 @@ pub fn page(data: &ReportData) -> String {
         data.environment.iter().map(|(name, value)| format!("{} {}", escaped(name), escaped(value))).collect();
     let _ = writeln!(
         html,
-        "<footer>{}</footer>\n</main>\n<script>\n{}</script>\n</body>\n</html>",
+        "<footer>{}</footer>\n</main>\n{}\n<script>\n{}</script>\n</body>\n</html>",
         environment.join(" · "),
+        print_template(),
         include_str!("page.js")
     );
     html
@@ -114,8 +118,9 @@ fn laid_out(title: &str, head: &str, tables: &[Table], plots: &[Plot], end: &str
     }
     let drawn: String = plots.iter().map(Plot::to_html).collect();
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1></header>\n{head}<section class=\"drawn\">\n<div class=\"plots\">{drawn}</div>\n</section>\n{sections}{end}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
-        include_str!("page.css"),
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1></header>\n{head}<section class=\"drawn\">\n<div class=\"plots\">{drawn}</div>\n</section>\n{sections}{end}</main>\n{}\n<script>\n{}</script>\n</body>\n</html>\n",
+        STYLE,
+        print_template(),
         include_str!("page.js"),
         title = escaped(title),
     )
@@ -162,12 +167,18 @@ pub fn comparison(
     }
     list(&mut sections, "Notes", notes);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{a} and {b}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>Two runs</h1><p>A is <code>{a}</code>, B is <code>{b}</code>.</p></header>\n{sections}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
-        include_str!("page.css"),
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{a} and {b}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>Two runs</h1><p>A is <code>{a}</code>, B is <code>{b}</code>.</p></header>\n{sections}</main>\n{}\n<script>\n{}</script>\n</body>\n</html>\n",
+        STYLE,
+        print_template(),
         include_str!("page.js"),
         a = escaped(a),
         b = escaped(b),
     )
+}
+
+/// The style of plots in files, for the script that writes them.
+fn print_template() -> String {
+    format!("<template id=\"print-style\"><style>\n{}</style></template>", print_style())
 }
 
 pub(super) fn section(html: &mut String, title: &str, content: &str) {
@@ -294,37 +305,37 @@ fn plots(html: &mut String, data: &ReportData) {
     }
 }
 
-fn convergence(html: &mut String, data: &ReportData) {
-    if data.steps.is_empty() {
-        return;
-    }
-    let x: Vec<f64> = data.steps.iter().map(|step| step.time).collect();
-    let column =
-        |label: &str, value: &dyn Fn(usize) -> f64| Line::new(label, (0..data.steps.len()).map(value).collect());
-    let plot = |title: &str, lines: Vec<Line>, scale| Plot {
+/// How frames were computed, over time.
+pub(crate) fn convergence_plots(steps: &[StepReport]) -> Vec<Plot> {
+    let x: Vec<f64> = steps.iter().map(|step| step.time).collect();
+    let column = |label: &str, value: &dyn Fn(usize) -> f64| Line::new(label, (0..steps.len()).map(value).collect());
+    let plot = |title: &str, y_label: &str, lines: Vec<Line>, scale| Plot {
         title: title.into(),
         x_label: "time [s]".into(),
+        y_label: y_label.into(),
         x: x.clone(),
         lines,
         scale,
     };
-    let steps = &data.steps;
-    let plots = [
-        plot(
-            "Iterations per frame",
-            vec![
-                column("Newton", &|i| steps[i].newton_iterations as f64),
-                column("linear", &|i| steps[i].linear_iterations as f64),
-            ],
-            Scale::Linear,
-        ),
-        plot("Relative residual", vec![column("residual", &|i| steps[i].relative_residual)], Scale::Logarithmic),
-        plot(
-            "Milliseconds per frame",
-            vec![column("total", &|i| steps[i].timing.total.as_secs_f64() * 1e3)],
-            Scale::Linear,
-        ),
+    let iterations = vec![
+        column("Newton", &|i| steps[i].newton_iterations as f64),
+        column("linear", &|i| steps[i].linear_iterations as f64),
     ];
+    let residual = vec![column("residual", &|i| steps[i].relative_residual)];
+    let total = vec![column("total", &|i| steps[i].timing.total.as_secs_f64() * 1e3)];
+    vec![
+        plot("Iterations per frame", "iterations [–]", iterations, Scale::Linear),
+        plot("Relative residual", "residual [–]", residual, Scale::Logarithmic),
+        plot("Time per frame", "computing time [ms]", total, Scale::Linear),
+    ]
+}
+
+fn convergence(html: &mut String, data: &ReportData) {
+    if data.steps.is_empty() {
+        return;
+    }
+    let steps = &data.steps;
+    let plots = convergence_plots(steps);
     let sum = |value: &dyn Fn(usize) -> usize| (0..steps.len()).map(value).sum::<usize>().to_string();
     let worst = StepReport::worst_residual(steps);
     let table = Table {

@@ -23,6 +23,8 @@ for (const player of document.querySelectorAll(".player")) {
     if (frame < shown) shown = -1;
     for (let i = shown + 1; i <= frame; i++) {
       const { image, x, y } = patches[i];
+      // A whole picture replaces the one before; where it is clear, nothing may shine through.
+      if (image.naturalWidth === canvas.width && image.naturalHeight === canvas.height) context.clearRect(0, 0, canvas.width, canvas.height);
       if (image.naturalWidth > 0) context.drawImage(image, x, y);
     }
     shown = frame;
@@ -98,4 +100,39 @@ for (const plot of document.querySelectorAll(".plot")) {
     cursor.style.visibility = "hidden";
     readout.style.display = "none";
   });
+
+  // Files: the image for print, and the drawn values as a table.
+  const save = (end, kind, content) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([content], { type: kind }));
+    link.download = data.file + "." + end;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const files = {
+    svg: () => {
+      const image = svg.cloneNode(true);
+      image.querySelector(".cursor").remove();
+      const [, , width, height] = image.getAttribute("viewBox").split(" ");
+      image.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+      image.setAttribute("width", width);
+      image.setAttribute("height", height);
+      image.prepend(document.getElementById("print-style").content.cloneNode(true));
+      save("svg", "image/svg+xml", new XMLSerializer().serializeToString(image));
+    },
+    csv: () => {
+      const quoted = (name) => (/[",\n]/.test(name) ? '"' + name.replaceAll('"', '""') + '"' : name);
+      const unit = data.yLabel.includes("[") ? " " + data.yLabel.slice(data.yLabel.lastIndexOf("[")) : "";
+      const columns = data.lines.some((line) => !line.own) ? [[data.xLabel, data.x]] : [];
+      for (const line of data.lines) {
+        if (line.own) columns.push([data.xLabel + " of " + line.label, line.own.x]);
+        columns.push([line.label + unit, line.own ? line.own.values : line.values]);
+      }
+      const rows = Math.max(...columns.map(([, values]) => values.length));
+      const lines = [columns.map(([name]) => quoted(name)).join(",")];
+      for (let i = 0; i < rows; i++) lines.push(columns.map(([, values]) => values[i] ?? "").join(","));
+      save("csv", "text/csv", lines.join("\n") + "\n");
+    },
+  };
+  for (const button of plot.querySelectorAll("[data-file]")) button.addEventListener("click", files[button.dataset.file]);
 }

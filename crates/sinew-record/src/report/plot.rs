@@ -1,10 +1,13 @@
 //! Line plots as SVG, so that a report is self-contained.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
+use sinew_fem::RecordError;
 use sinew_raster::{format_tick, ticks};
+use sinew_scene::output::file_stem;
 
-use crate::record::escaped;
+use crate::record::{escaped, write_file};
 
 /// Scale of the ordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -91,6 +94,8 @@ pub struct Plot {
     pub title: String,
     /// Name of the abscissa, with unit.
     pub x_label: String,
+    /// Name of the ordinate, with unit.
+    pub y_label: String,
     /// Abscissae.
     pub x: Vec<f64>,
     /// The lines; at most eight have distinct colors.
@@ -101,7 +106,7 @@ pub struct Plot {
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 270.0;
-const LEFT: f64 = 62.0;
+const LEFT: f64 = 74.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
@@ -110,8 +115,67 @@ const BOTTOM: f64 = 40.0;
 const MAX_POINTS: usize = 600;
 
 impl Plot {
-    /// The plot as a `<figure>`, with its data attached for the pointer.
+    /// The plot as a `<figure>`, with its data attached for the pointer and for files.
     pub fn to_html(&self) -> String {
+        let (content, [x0, x1], rows) = self.content();
+        let (top, height) = (TOP + rows, HEIGHT + rows);
+        let mut html = String::new();
+        // Writing to a String cannot fail.
+        let _ = write!(
+            html,
+            "<figure class=\"plot\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{content}",
+            escaped(&self.description())
+        );
+        let _ =
+            write!(html, "<line class=\"cursor\" y1=\"{top}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>", height - BOTTOM);
+        let _ = write!(
+            html,
+            "<script type=\"application/json\">{}</script><output class=\"readout\" aria-hidden=\"true\"></output>\
+             <div class=\"files\"><button type=\"button\" data-file=\"svg\">SVG</button>\
+             <button type=\"button\" data-file=\"csv\">CSV</button></div></figure>",
+            self.data(&self.kept_samples(), [x0, x1])
+        );
+        html
+    }
+
+    /// The plot as an SVG file for print: dark on white, without style sheets from elsewhere.
+    pub fn to_svg(&self) -> String {
+        let (content, _, rows) = self.content();
+        let height = HEIGHT + rows;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\">\n\
+             <title>{}</title>\n<style>\n{}</style>\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n{content}\n</svg>\n",
+            escaped(&self.description()),
+            print_style(),
+        )
+    }
+
+    /// All values as a table. Lines with abscissae of their own have two columns.
+    pub fn to_csv(&self) -> String {
+        let unit = self.y_label.rfind('[').map_or("", |at| &self.y_label[at..]);
+        let own = |line: &Line| line.x.is_some();
+        let mut columns: Vec<(String, &[f64])> = Vec::new();
+        if self.lines.iter().any(|line| !own(line)) {
+            columns.push((self.x_label.clone(), &self.x));
+        }
+        for line in &self.lines {
+            if let Some(x) = &line.x {
+                columns.push((format!("{} of {}", self.x_label, line.label), x));
+            }
+            columns.push((format!("{} {unit}", line.label).trim_end().into(), &line.values));
+        }
+        let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
+        let mut csv = columns.iter().map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+        for row in 0..rows {
+            let cell = |values: &[f64]| values.get(row).filter(|v| v.is_finite()).map_or(String::new(), f64::to_string);
+            csv += &(columns.iter().map(|(_, values)| cell(values)).collect::<Vec<_>>().join(",") + "\n");
+        }
+        csv
+    }
+
+    /// Title, axes, lines and legend as elements of an SVG image; the ends of the abscissa, and the height of the rows of
+    /// the legend that need room.
+    fn content(&self) -> (String, [f64; 2], f64) {
         let kept = self.kept_samples();
         let value = |line: &Line, i: usize| self.project(line.values.get(i).copied().unwrap_or(f64::NAN));
         let abscissae = |line: &'_ Line| line.x.as_ref().unwrap_or(&self.x).clone();
@@ -119,18 +183,14 @@ impl Plot {
         let (x0, x1) = extent(self.x.iter().chain(own).copied());
         let (y0, y1) = extent(self.lines.iter().flat_map(|line| (0..abscissae(line).len()).map(|i| value(line, i))));
         let (y0, y1) = padded(y0, y1, self.scale);
-        let px = |x: f64| LEFT + (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE) * (WIDTH - LEFT - RIGHT);
-        let py = |y: f64| HEIGHT - BOTTOM - (y - y0) / (y1 - y0).max(f64::MIN_POSITIVE) * (HEIGHT - TOP - BOTTOM);
-
         let mut svg = String::new();
+        let rows = if self.lines.len() > 1 { self.legend(&mut svg) } else { 0.0 };
+        let (top, bottom) = (TOP + rows, HEIGHT + rows - BOTTOM);
+        let px = |x: f64| LEFT + (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE) * (WIDTH - LEFT - RIGHT);
+        let py = |y: f64| bottom - (y - y0) / (y1 - y0).max(f64::MIN_POSITIVE) * (bottom - top);
         // Writing to a String cannot fail.
-        let _ = write!(
-            svg,
-            "<figure class=\"plot\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
-            escaped(&self.description())
-        );
         let _ = write!(svg, "<text class=\"plot-title\" x=\"{LEFT}\" y=\"16\">{}</text>", escaped(&self.title));
-        self.axes(&mut svg, [x0, x1], [y0, y1], &px, &py);
+        self.axes(&mut svg, [x0, x1], [y0, y1], [top, bottom], (&px, &py));
         for (number, line) in self.lines.iter().enumerate() {
             let x = abscissae(line);
             let own: Vec<usize>;
@@ -149,16 +209,7 @@ impl Plot {
             };
             let _ = write!(svg, "<path class=\"line s{}{}\" d=\"{path}\"/>", number % 8, line.stroke.class());
         }
-        if self.lines.len() > 1 {
-            self.legend(&mut svg);
-        }
-        let _ = write!(svg, "<line class=\"cursor\" y1=\"{TOP}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>", HEIGHT - BOTTOM);
-        let _ = write!(
-            svg,
-            "<script type=\"application/json\">{}</script><output class=\"readout\" aria-hidden=\"true\"></output></figure>",
-            self.data(&kept, [x0, x1])
-        );
-        svg
+        (svg, [x0, x1], rows)
     }
 
     fn axes(
@@ -166,16 +217,16 @@ impl Plot {
         svg: &mut String,
         [x0, x1]: [f64; 2],
         [y0, y1]: [f64; 2],
-        px: &dyn Fn(f64) -> f64,
-        py: &dyn Fn(f64) -> f64,
+        [top, bottom]: [f64; 2],
+        (px, py): (&dyn Fn(f64) -> f64, &dyn Fn(f64) -> f64),
     ) {
-        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        let right = WIDTH - RIGHT;
         let x_ticks = ticks(x0, x1, 6);
         for &tick in &x_ticks {
             let x = px(tick);
             let _ = write!(
                 svg,
-                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
                 bottom + 15.0,
                 format_tick(tick, &x_ticks)
             );
@@ -198,21 +249,30 @@ impl Plot {
             svg,
             "<text class=\"axis\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             0.5 * (LEFT + right),
-            HEIGHT - 6.0,
+            bottom + BOTTOM - 6.0,
             escaped(&self.x_label)
+        );
+        let _ = write!(
+            svg,
+            "<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(13 {:.1}) rotate(-90)\">{}</text>",
+            0.5 * (top + bottom),
+            escaped(&self.y_label)
         );
     }
 
-    fn legend(&self, svg: &mut String) {
-        // Right-aligned in the line of the title; widths are estimated from the number of letters.
+    /// Draws the names of the lines, in the line of the title if there is room, else below it; returns the height of
+    /// further rows.
+    fn legend(&self, svg: &mut String) -> f64 {
+        const ROW: f64 = 15.0;
+        // Widths are estimated from the number of letters.
         let widths: Vec<f64> = self.lines.iter().map(|line| 24.0 + 6.4 * line.label.chars().count() as f64).collect();
         let total: f64 = widths.iter().sum();
-        // Below the title if both do not fit side by side.
-        let beside = total + 7.2 * self.title.chars().count() as f64 + LEFT < WIDTH - RIGHT;
-        let (mut x, y) = ((WIDTH - RIGHT - total).max(4.0), if beside { 16.0 } else { 32.0 });
+        let is_beside = total + 7.2 * self.title.chars().count() as f64 + LEFT < WIDTH - RIGHT;
+        let (mut x, mut y) = ((WIDTH - RIGHT - total).max(LEFT), if is_beside { 16.0 } else { 32.0 });
+        let first = y;
         for (number, (line, width)) in self.lines.iter().zip(&widths).enumerate() {
-            if x + width > WIDTH {
-                break;
+            if x + width > WIDTH && x > LEFT {
+                (x, y) = (LEFT, y + ROW);
             }
             let sample = match line.stroke {
                 Stroke::Dots => format!("M{x:.1} {:.1}h0", y - 4.0),
@@ -229,11 +289,12 @@ impl Plot {
             );
             x += width;
         }
+        y - first
     }
 
     /// The description for a screen reader.
     fn description(&self) -> String {
-        let mut text = format!("{} over {}", self.title, self.x_label);
+        let mut text = format!("{}: {} over {}", self.title, self.y_label, self.x_label);
         for line in self.lines.iter().take(8) {
             let (min, max) = extent(line.values.iter().copied());
             let last = line.values.iter().rev().find(|v| v.is_finite()).copied().unwrap_or(f64::NAN);
@@ -256,15 +317,21 @@ impl Plot {
                     Some(own) => line.at(own, self.x[i]),
                     None => line.values.get(i).copied().unwrap_or(f64::NAN),
                 }));
-                format!("{{\"label\":{},\"values\":{values}}}", json_text(&line.label))
+                let own = line.x.as_ref().map_or(String::new(), |own| {
+                    let (x, values) = (list(&mut own.iter().copied()), list(&mut line.values.iter().copied()));
+                    format!(",\"own\":{{\"x\":{x},\"values\":{values}}}")
+                });
+                format!("{{\"label\":{},\"values\":{values}{own}}}", json_text(&line.label))
             })
             .collect();
         format!(
-            "{{\"left\":{LEFT},\"right\":{},\"width\":{WIDTH},\"min\":{},\"max\":{},\"xLabel\":{},\"x\":{},\"lines\":[{}]}}",
+            "{{\"file\":{},\"left\":{LEFT},\"right\":{},\"width\":{WIDTH},\"min\":{},\"max\":{},\"xLabel\":{},\"yLabel\":{},\"x\":{},\"lines\":[{}]}}",
+            json_text(&file_stem(&self.title, 0)),
             WIDTH - RIGHT,
             if x0.is_finite() { x0 } else { 0.0 },
             if x1.is_finite() { x1 } else { 1.0 },
             json_text(&self.x_label),
+            json_text(&self.y_label),
             list(&mut kept.iter().map(|&i| self.x[i])),
             lines.join(",")
         )
@@ -298,6 +365,48 @@ impl Plot {
         kept.dedup();
         kept
     }
+}
+
+/// Writes every plot as .svg and .csv beside `pattern`: `folder/stem_TITLE.svg` for `folder/stem.html`. Returns the files.
+pub fn write_plots(plots: &[Plot], pattern: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let files = plot_files(plots, pattern);
+    for (plot, pair) in plots.iter().zip(files.chunks_exact(2)) {
+        write_file(&pair[0], plot.to_svg().as_bytes())?;
+        write_file(&pair[1], plot.to_csv().as_bytes())?;
+    }
+    Ok(files)
+}
+
+/// The files of [`write_plots`], two for each plot.
+pub fn plot_files(plots: &[Plot], pattern: &Path) -> Vec<PathBuf> {
+    // The name `.svg` has no stem but itself.
+    let stem = pattern.file_stem().map(|stem| stem.to_string_lossy()).filter(|stem| !stem.starts_with('.'));
+    let start = stem.map_or_else(String::new, |stem| format!("{stem}_"));
+    let mut names: Vec<String> = Vec::new();
+    for (number, plot) in plots.iter().enumerate() {
+        let stem = file_stem(&plot.title, number);
+        // Case is ignored, as some file systems do.
+        let is_taken = names.iter().any(|name| name.eq_ignore_ascii_case(&stem));
+        names.push(if is_taken { format!("{stem}_{number}") } else { stem });
+    }
+    let file = |name: &String, end: &str| pattern.with_file_name(format!("{start}{name}.{end}"));
+    names.iter().flat_map(|name| [file(name, "svg"), file(name, "csv")]).collect()
+}
+
+/// Rules of a plot with the colors of the bright page in place of their names: programs for print know no variables.
+pub(super) fn print_style() -> String {
+    let colors = include_str!("page.css").split("@media").next().unwrap_or_default();
+    let mut style = format!("svg {{ font-family: Helvetica, Arial, sans-serif; }}\n{}", include_str!("plot.css"));
+    for (name, color) in colors.split(';').filter_map(|rule| rule.split_once(": ")) {
+        let name = name.rsplit(char::is_whitespace).next().unwrap_or_default();
+        style = style.replace(&format!("var({name})"), color);
+    }
+    style
+}
+
+/// A cell of a table.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
 }
 
 impl Stroke {
@@ -406,7 +515,14 @@ mod tests {
     fn plot(values: Vec<f64>) -> Plot {
         let x = (0..values.len()).map(|i| i as f64 * 0.1).collect();
         let lines = vec![Line::new("a", values)];
-        Plot { title: "t".into(), x_label: "time [s]".into(), x, lines, scale: Scale::Linear }
+        Plot {
+            title: "t".into(),
+            x_label: "time [s]".into(),
+            y_label: "force [N]".into(),
+            x,
+            lines,
+            scale: Scale::Linear,
+        }
     }
 
     #[test]
@@ -441,6 +557,58 @@ mod tests {
         assert!(html.contains("s1 dashed") && html.contains("s2 dots"), "{html}");
         assert!(html.contains("\"min\":-1,\"max\":1,"), "{html}");
         assert!(html.contains("[5,5.5,6]") && html.contains("[null,4,null]"), "{html}");
+    }
+
+    /// Each element is closed in order: a reader of XML would accept it.
+    fn is_well_formed(text: &str) -> bool {
+        let mut open: Vec<&str> = Vec::new();
+        for tag in text.split('<').skip(1) {
+            let Some((tag, rest)) = tag.split_once('>') else { return false };
+            if rest.contains('>') {
+                return false;
+            }
+            let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+            if tag.starts_with('/') {
+                if open.pop() != Some(name) {
+                    return false;
+                }
+            } else if !tag.ends_with('/') {
+                open.push(name);
+            }
+        }
+        open.is_empty()
+            && text.split('&').skip(1).all(|entity| entity.split_once(';').is_some_and(|(e, _)| e.len() < 6))
+    }
+
+    #[test]
+    fn files_for_print_have_labels_ticks_and_every_value() {
+        let mut plot = plot((0..2000).map(|i| f64::from(i) / 3.0).collect());
+        plot.title = "a < b & c".into();
+        plot.lines.push(Line::new("meas, ured", vec![4.0, f64::NAN]).over(vec![0.1, 0.2]).dotted());
+        let svg = plot.to_svg();
+        assert!(is_well_formed(&svg), "{svg}");
+        for part in
+            ["xmlns=", ">time [s]</text>", ">force [N]</text>", ">200</text>", ">meas, ured</text>", "stroke: #c2563f"]
+        {
+            assert!(svg.contains(part), "{part} is missing in {svg}");
+        }
+        assert!(!svg.contains("var(") && !svg.contains("NaN"));
+        let csv = plot.to_csv();
+        assert_eq!(csv.lines().count(), 2001);
+        assert!(csv.starts_with("time [s],a [N],\"time [s] of meas, ured\",\"meas, ured [N]\"\n0,0,0.1,4\n"), "{csv}");
+        assert_eq!(csv.lines().nth(2), Some("0.1,0.3333333333333333,0.2,"));
+        let files = plot_files(&[plot.clone(), plot], Path::new("out/x.html"));
+        let names: Vec<&str> = files.iter().filter_map(|file| file.to_str()).collect();
+        assert_eq!(names[..3], ["out/x_a___b___c.svg", "out/x_a___b___c.csv", "out/x_a___b___c_1.svg"]);
+    }
+
+    #[test]
+    fn long_legends_take_more_rows() {
+        let mut plot = plot(vec![1.0, 2.0]);
+        plot.lines = (0..8).map(|k| Line::new(format!("a rather long name {k}"), vec![0.0, 1.0])).collect();
+        let svg = plot.to_svg();
+        assert!((0..8).all(|k| svg.contains(&format!("long name {k}</text>"))), "{svg}");
+        assert!(is_well_formed(&svg) && plot.to_html().contains("viewBox=\"0 0 560 "));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Grouping of probes into plots.
 
+use sinew_scene::value_table::ValueKind;
+
 use super::data::ProbeSeries;
 use super::plot::{Line, Plot, Scale};
 
@@ -28,6 +30,7 @@ pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
                 Plot {
                     title: group.into(),
                     x_label: "time [s]".into(),
+                    y_label: y_label(&probe.name),
                     x: times.to_vec(),
                     lines: vec![line],
                     scale: Scale::Linear,
@@ -40,13 +43,23 @@ pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
         if let ([line], true) = (plot.lines.as_slice(), plot.lines[0].label != plot.title) {
             plot.title = format!("{}.{}", plot.title, line.label);
         }
-        if let Some(unit) = unit(&plot.title) {
-            plot.title.push_str(unit);
-        }
     }
     // Stable: within a rank the order of the probes.
     plots.sort_by_key(|(rank, _)| *rank);
     plots.into_iter().map(|(_, plot)| plot).collect()
+}
+
+/// Quantity and unit of a probe, such as `force [N]`.
+pub fn y_label(name: &str) -> String {
+    let parts: Vec<&str> = name.split('.').collect();
+    let known = UNITS.iter().find_map(|(part, _)| parts.iter().find(|p| *p == part));
+    let last = parts.iter().rev().find(|part| !COMPONENTS.contains(part)).or(parts.last());
+    let quantity = known.or(last).copied().unwrap_or(name).replace('_', " ");
+    match unit_of(name) {
+        Some("") => format!("{quantity} [–]"),
+        Some(unit) => format!("{quantity} [{unit}]"),
+        None => quantity,
+    }
 }
 
 /// Probes that never change (or have no finite value), with their value.
@@ -81,18 +94,14 @@ const UNITS: [(&str, &str); 18] = [
     ("max", " [m]"),
 ];
 
-/// SI unit of a probe by its name, as a suffix of a title; `None` for ratios, counts and unknown names.
-fn unit(name: &str) -> Option<&'static str> {
-    row(name).filter(|unit| !unit.is_empty())
-}
-
 fn row(name: &str) -> Option<&'static str> {
     UNITS.iter().find(|(part, _)| name.split('.').any(|p| p == *part)).map(|(_, unit)| *unit)
 }
 
 /// SI unit of a probe by its name, such as `N`; empty for ratios, `None` for names of unknown unit.
 pub fn unit_of(name: &str) -> Option<&'static str> {
-    row(name).map(|unit| unit.trim_matches([' ', '[', ']']))
+    let kind = ValueKind::of(name).map(|kind| kind.unit);
+    kind.or_else(|| row(name).map(|unit| unit.trim_matches([' ', '[', ']'])))
 }
 
 fn rank(group: &str) -> usize {
@@ -119,19 +128,20 @@ mod tests {
     #[test]
     fn units_follow_the_names() {
         let cases = [
-            ("energy", Some(" [J]")),
-            ("ring.energy.elastic", Some(" [J]")),
-            ("ring.stress.von_mises.max", Some(" [Pa]")),
-            ("ring.stress", Some(" [Pa]")),
-            ("ring.volume_ratio", None),
-            ("ring.volume_ratio.min", None),
-            ("ring.max", Some(" [m]")),
-            ("ring.force.x-max", Some(" [N]")),
-            ("ring.torque.x-max", Some(" [N m]")),
-            ("contacts", None),
+            ("energy", "energy [J]"),
+            ("ring.energy.elastic", "energy [J]"),
+            ("ring.stress.von_mises.max", "stress [Pa]"),
+            ("ring.stress", "stress [Pa]"),
+            ("ring.volume_ratio", "volume ratio [–]"),
+            ("ring.volume_ratio.min", "volume ratio [–]"),
+            ("ring.max", "max [m]"),
+            ("ring.force.x-max", "force [N]"),
+            ("ring.torque.x-max", "torque [N m]"),
+            ("contacts", "contacts [–]"),
+            ("no such.thing", "thing"),
         ];
         for (name, wanted) in cases {
-            assert_eq!(unit(name), wanted, "{name}");
+            assert_eq!(y_label(name), wanted, "{name}");
         }
     }
 
@@ -148,7 +158,7 @@ mod tests {
         ];
         let plots = probe_plots(&[0.0, 1.0], &probes);
         let titles: Vec<(&str, usize)> = plots.iter().map(|p| (p.title.as_str(), p.lines.len())).collect();
-        assert_eq!(titles, [("energy.total [J]", 1), ("tip.position [m]", 2), ("block.volume", 1)]);
+        assert_eq!(titles, [("energy.total", 1), ("tip.position", 2), ("block.volume", 1)]);
         assert_eq!(constants(&probes).len(), 2);
     }
 }

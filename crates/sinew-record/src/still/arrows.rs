@@ -36,9 +36,12 @@ pub(crate) fn draw_forces(image: &mut Image, camera: &Camera, forces: &[ForceAt]
     shown.sort_by(|a, b| b.0.total_cmp(&a.0));
     shown.truncate(MAX_ARROWS);
     let lines = Lines::new(camera, image.width, image.height);
-    let pen = Pen { color: BLUE, width: (image.height as f32 / 450.0).max(1.0), opacity: 0.8 };
+    let thick = (image.height as f32 / 450.0).max(1.0);
+    // A bright rim first, so that arrows are seen on dark bodies too.
+    let pens =
+        [Pen { color: [255; 3], width: thick + 2.0, opacity: 0.35 }, Pen { color: BLUE, width: thick, opacity: 0.85 }];
     let sight: [f32; 3] = std::array::from_fn(|i| camera.target[i] - camera.eye[i]);
-    for (size, (place, force)) in shown {
+    for (pen, (size, (place, force))) in pens.iter().flat_map(|pen| shown.iter().map(move |arrow| (pen, *arrow))) {
         let length = scale.length * size / scale.force;
         let along = force.map(|part| part / size);
         let across = unit(cross(along, sight));
@@ -46,9 +49,9 @@ pub(crate) fn draw_forces(image: &mut Image, camera: &Camera, forces: &[ForceAt]
             std::array::from_fn(|i| place[i] + along[i] * (length - back) + across[i] * aside)
         };
         let head = (0.25 * length).min(0.1 * scale.length);
-        lines.draw_through(image, [*place, at(0.0, 0.0)], &pen);
+        lines.draw_through(image, [*place, at(0.0, 0.0)], pen);
         for side in [-0.5, 0.5] {
-            lines.draw_through(image, [at(head, side * head), at(0.0, 0.0)], &pen);
+            lines.draw_through(image, [at(head, side * head), at(0.0, 0.0)], pen);
         }
     }
 }

@@ -2,11 +2,15 @@
 
 mod arrows;
 mod lines;
+mod marks;
 mod player;
 
+use std::collections::BTreeSet;
+
+use sinew_fem::BodyFrame;
 use sinew_io::MeshData;
 use sinew_math::Vec3;
-use sinew_raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, Surface, UpAxis, View};
+use sinew_raster::{Background, Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, Surface, UpAxis, View};
 use sinew_scene::inspect::Skin;
 
 pub use player::{Player, Portrait};
@@ -15,6 +19,7 @@ pub(crate) use player::{camera_of, placed_mesh};
 pub(crate) use arrows::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 
 pub(crate) use lines::{Lines, Pen};
+pub(crate) use marks::Marks;
 
 /// Additions to the picture of a mesh.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +80,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
         surfaces: surfaces.collect(),
         title: Some(picture.title),
         caption: Some(picture.caption),
+        background: Background::Studio,
         legend: None,
     };
     let mut image = renderer.render(&view);
@@ -104,6 +110,26 @@ pub(crate) fn draw_edges(image: &mut Image, lines: &Lines, points: &[[f32; 3]], 
     for &[a, b] in edges {
         lines.draw_visible(image, [points[a as usize], points[b as usize]], &pen);
     }
+}
+
+/// Edges of a visible surface: those of the cells, without the diagonals of their faces, or those of the triangles of an
+/// embedded surface.
+pub(crate) fn surface_edges(body: &BodyFrame<'_>) -> Vec<[u32; 2]> {
+    let pair = |a: u32, b: u32| [a.min(b), a.max(b)];
+    let mut edges: Vec<[u32; 2]> =
+        body.surface_triangles.iter().flat_map(|&[a, b, c]| [pair(a, b), pair(b, c), pair(c, a)]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    if body.surface_embedding.is_some() {
+        return edges;
+    }
+    let of_cells: BTreeSet<[u32; 2]> =
+        sinew_scene::inspect::edges_of(&MeshData::from(body.mesh)).into_iter().map(|[a, b]| pair(a, b)).collect();
+    let node = |vertex: u32| body.surface_nodes[vertex as usize];
+    let is_edge = |&[a, b]: &[u32; 2]| of_cells.contains(&pair(node(a), node(b)));
+    let kept: Vec<[u32; 2]> = edges.iter().copied().filter(is_edge).collect();
+    // Faces of quadratic cells are divided at nodes in between.
+    if 4 * kept.len() < edges.len() { edges } else { kept }
 }
 
 /// Triangles by color, one per label.

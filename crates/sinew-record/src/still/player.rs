@@ -4,15 +4,16 @@ use sinew_fem::Frame;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 use sinew_raster::{
-    Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+    Background, Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis,
+    View,
 };
 use sinew_scene::spec::record::Camera as AskedCamera;
 use sinew_scene::spec::{Scene, Up};
 use sinew_store::{Recording, StoreError, StoredFrame};
 
 use super::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
-use crate::record::ColorField;
 use crate::record::shapes::{f32s, ground_level, shape_mesh};
+use crate::record::{ColorField, fit_params};
 
 /// Number of frames examined to place the camera.
 const LOOKED_AT: usize = 48;
@@ -143,8 +144,7 @@ impl Portrait {
             frame.bodies.iter().map(|body| body.surface_positions.iter().map(|&p| f32s(p)).collect()).collect();
         // A field without data, such as stress that was not recorded, colors nothing.
         let field = self.color.filter(|_| self.values[0] <= self.values[1]);
-        let [min, max] =
-            field.map_or([0.0, 1.0], |field| self.range.unwrap_or_else(|| field.range(self.values[0], self.values[1])));
+        let [min, max] = field.map_or([0.0, 1.0], |field| self.range.unwrap_or_else(|| field.round_range(self.values)));
         let map = field.map(ColorField::map).unwrap_or_default();
         let values: Vec<Vec<f32>> =
             frame.bodies.iter().map(|body| field.map_or(Vec::new(), |field| field.surface_values(body))).collect();
@@ -175,6 +175,7 @@ impl Portrait {
             surfaces,
             title: title.filter(|_| has_words),
             caption: has_words.then_some(caption.as_str()),
+            background: Background::Studio,
             legend: legend.as_ref().filter(|_| has_words).map(|(label, factor)| Legend {
                 label,
                 min: min * factor,
@@ -203,8 +204,7 @@ impl Portrait {
 
 /// The camera of a scene; missing settings are chosen so that all of `bounds` is in view.
 pub(crate) fn camera_of(asked: &AskedCamera, bounds: &Bounds, up: UpAxis, aspect: f32) -> Camera {
-    let fit = FitParams { field_of_view: asked.fov as f32, ..FitParams::default() };
-    let mut camera = Camera::fit(bounds, up, aspect, &fit);
+    let mut camera = Camera::fit(bounds, up, aspect, &fit_params(asked));
     let f32s = |v: [f64; 3]| v.map(|c| c as f32);
     if let Some(eye) = asked.eye {
         camera.eye = f32s(eye);

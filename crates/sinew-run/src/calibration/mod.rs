@@ -548,7 +548,7 @@ impl FitOutcome {
     }
 
     /// Measured points over the fitted curve.
-    fn plots(&self) -> Vec<Plot> {
+    pub fn plots(&self) -> Vec<Plot> {
         let label = |name: &str| match if name == TIME { Some("s") } else { unit_of(name) } {
             Some(unit) if !unit.is_empty() => format!("{name} [{unit}]"),
             _ => name.to_string(),
@@ -568,8 +568,9 @@ impl FitOutcome {
         let columns = self.data.names.iter().zip(&self.data.columns).zip(&self.curve.1);
         columns
             .map(|((name, measured), fitted)| Plot {
-                title: label(name),
+                title: name.clone(),
                 x_label: label(&self.data.x_name),
+                y_label: label(name),
                 x: along(&self.curve.0),
                 lines: vec![
                     Line::new("fitted", along(fitted)),

@@ -15,6 +15,7 @@ use sinew_scene::spec::NonlinearSolver;
 use sinew_scene::spec::body::{self, Body, StartShape, VolumeTerm};
 use sinew_scene::spec::material::{FIBER_FIELD, Gradient, MaterialMap, MaterialRegion, material_spec};
 use sinew_scene::spec::motion::pose;
+use sinew_scene::spec::record::{LOAD_SET, PIN_SET};
 use sinew_scene::{Diagnostic, Dimension, format_quantity};
 
 use super::material_map::{Canvas, Painting};
@@ -99,6 +100,7 @@ impl Compiler<'_> {
                 .map_err(|error| vec![self.scene.problem(&format!("body[{index}].muscle"), error.to_string())])?,
             None => mesh,
         };
+        let mesh = self.mark(index, body, mesh, &regions).map_err(|problem| vec![problem])?;
         let manufactured = body.manufactured.as_ref().map(|m| ManufacturedField {
             amplitude: m.amplitude,
             origin: mesh.bounds().center(),
@@ -134,6 +136,21 @@ impl Compiler<'_> {
             self.follow_bones(index, body, &place, lattice, rigged)?;
         }
         Ok(CompiledBody { regions, rest, pose: place, manufactured })
+    }
+
+    /// The mesh with the nodes of pins and loads as sets, for pictures and other programs.
+    fn mark(&self, index: usize, body: &Body, mesh: CellMesh, regions: &Regions) -> Result<CellMesh, Diagnostic> {
+        let pins = body.pin.iter().map(|pin| (PIN_SET, &pin.region));
+        let loads = body.pressure.iter().map(|load| &load.region).chain(body.traction.iter().map(|load| &load.region));
+        let loads = loads.chain(body.force.iter().map(|load| &load.region)).map(|region| (LOAD_SET, region));
+        let mut mesh = mesh;
+        for (prefix, region) in pins.chain(loads) {
+            // Regions that do not exist are reported where they are used.
+            let Ok(nodes) = regions.nodes(region) else { continue };
+            let marked = mesh.with_node_set(format!("{prefix}{region}"), nodes);
+            mesh = marked.map_err(|error| self.scene.problem(&format!("body[{index}]"), error.to_string()))?;
+        }
+        Ok(mesh)
     }
 
     /// The boundary follows the exact solution; its body force loads the interior.

@@ -143,8 +143,9 @@ impl Beside {
         let axis = |points: &[[f64; 2]], k: usize| points.iter().map(|point| point[k]).collect::<Vec<f64>>();
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
         Plot {
-            title: format!("Measured data: {}{unit}", self.name),
+            title: format!("Measured data: {}", self.name),
             x_label: self.x_name.into(),
+            y_label: format!("{}{unit}", self.name),
             x: axis(&self.curve, 0),
             lines: vec![
                 Line::new("flesh", axis(&self.curve, 1)),

@@ -236,7 +236,8 @@ fn conclude(start: &Start, power: f64, session: &mut Session<'_>) {
     lines.extend(session.marks(&speed, &force, None));
     session.plots.push(Plot {
         title: "Force over speed".into(),
-        x_label: "fiber speed [maximum shortening speeds]; force [isometric forces]".into(),
+        x_label: "fiber speed [maximum shortening speeds]".into(),
+        y_label: "force [isometric forces]".into(),
         x,
         lines,
         scale: Scale::Linear,
@@ -312,14 +313,16 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     lines.extend(marks);
     session.plots.push(Plot {
         title: format!("Fibers at {} of their isometric force", fraction),
-        x_label: "time [s]; mean fiber length [optimal lengths]".into(),
+        x_label: "time [s]".into(),
+        y_label: "mean fiber length [optimal lengths]".into(),
         x: time.clone(),
         lines,
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
         title: "Shortening of the whole muscle".into(),
-        x_label: "time [s]; displacement of the clamp [m]".into(),
+        x_label: "time [s]".into(),
+        y_label: "displacement of the clamp [m]".into(),
         x: time,
         lines: vec![Line::new("flesh", shortening)],
         scale: Scale::Linear,

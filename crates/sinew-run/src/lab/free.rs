@@ -53,16 +53,13 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let last = sheet.rows[sheet.rows.len() - 1].clone();
     let volume = largest_change(&sheet.column(5));
     let plots = [
-        (
-            "Shortening",
-            "activation; fiber length [optimal lengths]",
-            vec![(2, "mean"), (3, "shortest"), (4, "longest")],
-        ),
-        ("Shape", "activation; relative to rest", vec![(5, "volume"), (6, "width")]),
+        ("Shortening", "fiber length [optimal lengths]", vec![(2, "mean"), (3, "shortest"), (4, "longest")]),
+        ("Shape", "size [sizes at rest]", vec![(5, "volume"), (6, "width")]),
     ];
-    let mut plots = plots.map(|(title, x_label, lines)| Plot {
+    let mut plots = plots.map(|(title, y_label, lines)| Plot {
         title: title.into(),
-        x_label: x_label.into(),
+        x_label: "activation [–]".into(),
+        y_label: y_label.into(),
         x: sheet.column(0),
         lines: lines.into_iter().map(|(column, label)| Line::new(label, sheet.column(column))).collect(),
         scale: Scale::Linear,

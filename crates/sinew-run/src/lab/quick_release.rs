@@ -111,14 +111,16 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     lines.extend(marks);
     session.plots.push(Plot {
         title: "Quick release".into(),
-        x_label: "time [s]; force [N]".into(),
+        x_label: "time [s]".into(),
+        y_label: "force [N]".into(),
         x: time.clone(),
         lines,
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
         title: "Fibers".into(),
-        x_label: "time [s]; fiber length [optimal lengths]".into(),
+        x_label: "time [s]".into(),
+        y_label: "fiber length [optimal lengths]".into(),
         x: time,
         lines: vec![
             Line::new("mean", length),

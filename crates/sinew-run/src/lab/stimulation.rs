@@ -183,7 +183,8 @@ fn stimulate(
     let word = if protocol == Protocol::Twitch { "Twitch" } else { "Tetanus" };
     session.plots.push(Plot {
         title: word.into(),
-        x_label: "time [s]; developed force [N]".into(),
+        x_label: "time [s]".into(),
+        y_label: "developed force [N]".into(),
         x: time.clone(),
         lines,
         scale: Scale::Linear,
@@ -191,6 +192,7 @@ fn stimulate(
     session.plots.push(Plot {
         title: "Excitation and activation".into(),
         x_label: "time [s]".into(),
+        y_label: "share of the maximum [–]".into(),
         x: time,
         lines: vec![Line::new("excitation", session.sheet.column(1)), Line::new("activation", session.sheet.column(2))],
         scale: Scale::Linear,

@@ -167,14 +167,16 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     lines.extend(marks);
     session.plots.push(Plot {
         title: "Tension over length".into(),
-        x_label: "mean fiber length [optimal lengths]; force [N]".into(),
+        x_label: "mean fiber length [optimal lengths]".into(),
+        y_label: "force [N]".into(),
         x: length.clone(),
         lines,
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
         title: "Fibers at full activation".into(),
-        x_label: "length of the clamp [optimal lengths]; fiber length [optimal lengths]".into(),
+        x_label: "length of the clamp [optimal lengths]".into(),
+        y_label: "fiber length [optimal lengths]".into(),
         x: rows.iter().map(|row| row.0).collect(),
         lines: vec![
             Line::new("mean", length),
@@ -186,6 +188,7 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     session.plots.push(Plot {
         title: "Volume relative to rest".into(),
         x_label: "length of the clamp [optimal lengths]".into(),
+        y_label: "volume [rest volumes]".into(),
         x: rows.iter().map(|row| row.0).collect(),
         lines: vec![
             Line::new("active", column(&|_, total| total.volume)),

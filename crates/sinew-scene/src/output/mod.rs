@@ -8,6 +8,7 @@ mod plan;
 
 pub use self::guard::{OutputClash, check_outputs};
 pub use self::names::{
-    CHECKPOINT, MANIFEST, PREVIOUS, RECORDING, SkinFormat, animation_path, file_stem, skin_files, stem, with_part,
+    CHECKPOINT, FilmFormat, MANIFEST, PREVIOUS, RECORDING, SkinFormat, animation_path, file_stem, skin_files, stem,
+    with_part,
 };
 pub use self::plan::{Clash, OutputPlan, PlannedFile, entries};

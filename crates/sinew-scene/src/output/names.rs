@@ -41,6 +41,37 @@ impl SkinFormat {
     }
 }
 
+/// File format of a film.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FilmFormat {
+    /// Animated `.png`.
+    Apng,
+    /// `.gif`.
+    Gif,
+    /// `.mp4`: H.264, by `ffmpeg`.
+    Mp4,
+    /// `.webm`: VP9, by `ffmpeg`.
+    Webm,
+}
+
+impl FilmFormat {
+    /// The format of a file name, by its extension.
+    pub fn of(file: &Path) -> Option<Self> {
+        match file.extension()?.to_string_lossy().to_ascii_lowercase().as_str() {
+            "png" | "apng" => Some(Self::Apng),
+            "gif" => Some(Self::Gif),
+            "mp4" => Some(Self::Mp4),
+            "webm" => Some(Self::Webm),
+            _ => None,
+        }
+    }
+
+    /// Whether the program `ffmpeg` makes it.
+    pub fn is_video(self) -> bool {
+        matches!(self, Self::Mp4 | Self::Webm)
+    }
+}
+
 /// One file per character, relative to the output folder; from the second on, the file name has the name of the body
 /// appended.
 pub fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {

@@ -176,6 +176,13 @@ impl OutputPlan {
         if let Some(path) = animation_path(record, Path::new("")) {
             self.one(if record.apng.file_name("").is_some() { "record.apng" } else { "record.report" }, path);
         }
+        for (k, name) in record.films.iter().enumerate().filter(|_| record.pictures) {
+            self.one(&format!("record.films[{k}]"), name);
+        }
+        if record.plots {
+            self.files.push(PlannedFile::many("record.plots", "plots", "", ".svg"));
+            self.files.push(PlannedFile::many("record.plots", "plots", "", ".csv"));
+        }
         if let Some(name) = record.npz.file_name("arrays.npz") {
             self.one("record.npz", Path::new(name).with_extension("npz"));
         }

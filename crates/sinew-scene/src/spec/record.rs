@@ -3,7 +3,7 @@
 use crate::{
     decode::{
         Codec, Context,
-        codec::{any_quantity, file_name, flag, length, number, quantity, text, whole},
+        codec::{any_quantity, file_name, flag, length, number, quantity, text, whole, word},
         compound::{direction, fixed, list, vector},
         shape::{Definitions, Shape},
         table::table,
@@ -68,9 +68,79 @@ impl Codec for OutputCodec {
     }
 }
 
+words! {
+    /// A side from which the camera looks. With z up, the front is at −y and the right side at +x; with y up, the
+    /// front is at +z and the right side at +x.
+    pub enum CameraView {
+        /// From the front.
+        "front" => Front,
+        /// From the back.
+        "back" => Back,
+        /// From the left.
+        "left" => Left,
+        /// From the right.
+        "right" => Right,
+        /// From above.
+        "top" => Top,
+        /// From below.
+        "bottom" => Bottom,
+    }
+}
+
+impl CameraView {
+    /// Azimuth and elevation \[rad\].
+    pub fn angles(self) -> [f64; 2] {
+        let degrees: [f64; 2] = match self {
+            Self::Front => [0.0, 0.0],
+            Self::Back => [180.0, 0.0],
+            Self::Left => [-90.0, 0.0],
+            Self::Right => [90.0, 0.0],
+            Self::Top => [0.0, 90.0],
+            Self::Bottom => [0.0, -90.0],
+        };
+        degrees.map(f64::to_radians)
+    }
+}
+
+words! {
+    /// What is behind the bodies in pictures.
+    pub enum Background {
+        /// Sky and ground.
+        "studio" => Studio,
+        /// White paper, without ground and shadows on it.
+        "white" => White,
+        /// Nothing: the picture is clear there. For .png, .apng, .gif and .webm files.
+        "transparent" => Transparent,
+    }
+}
+
+/// Prefix of the sets of pinned nodes in recorded meshes.
+pub const PIN_SET: &str = "pin:";
+
+/// Prefix of the sets of nodes with a load in recorded meshes.
+pub const LOAD_SET: &str = "load:";
+
+words! {
+    /// What pictures show beside the surfaces.
+    pub enum Mark {
+        /// Pinned nodes.
+        "pins" => Pins,
+        /// Nodes and faces with a load.
+        "loads" => Loads,
+        /// Directions of muscle fibers.
+        "fibers" => Fibers,
+    }
+}
+
 table! {
-    /// The camera of pictures. Missing values are chosen so that everything is in view.
+    /// The camera of pictures. It is the same in all of them. Missing values are chosen so that everything is in view.
     pub struct Camera as "camera" {
+        /// The side from which everything is in view. Default: from the front, slightly right and above.
+        view: Option<CameraView> = word(), optional, example("front");
+        /// Angle of the automatic camera about the up axis, from the front to the right \[rad\]. Default: that of `view`.
+        azimuth: Option<f64> = quantity(Dimension::ANGLE).at_least(-6.3).at_most(6.3), optional, example("30 deg");
+        /// Angle of the automatic camera above the horizon \[rad\]. Default: that of `view`.
+        elevation: Option<f64> = quantity(Dimension::ANGLE).at_least(-1.5708).at_most(1.5708), optional, example("20 deg");
         /// Position of the camera \[m\].
         eye: Option<[f64; 3]> = vector(length()), optional, example(["1 m", "-2 m", "1 m"]);
         /// The point at the center of the picture \[m\].
@@ -117,6 +187,13 @@ table! {
         png: Output = OutputCodec, default(false);
         /// One animated picture.
         apng: Output = OutputCodec, default(false);
+        /// Films: .gif and .apng, at most `apng_frames` frames in the size of the animation; .mp4 and .webm, all recorded
+        /// frames in the size of the pictures, made by the program `ffmpeg`, which must be installed.
+        films: Vec<String> = list(file_name("name of a .gif, .apng, .mp4 or .webm file")), default([]), example(["run.gif"]);
+        /// Speed of animations and films: 1 is real time, 0.1 ten times slower.
+        speed: f64 = number().at_least(1e-6).at_most(1e6), default(1), example(0.1);
+        /// Every plot of the report as one .svg and one .csv with all values, in the folder `plots`.
+        plots: bool = flag(), default(false);
         /// Maximum number of frames of the animation: it shows every frame, every second, every fourth and so on.
         apng_frames: usize = whole(1, 240), default(60);
         /// A page with animation, plots and expectations: one .html. For characters it also has the artist's report,
@@ -151,9 +228,19 @@ table! {
         pictures: bool = flag(), default(true);
         /// The field that colors surfaces. Default: plain flesh color.
         color: Option<String> = text("name of a field"), optional, example("von_mises");
-        /// Values at both ends of the color map, in any unit. Default: the range of the data.
+        /// Values at both ends of the color map, in any unit. Default: the range of the data in all frames, with round ends.
         range: Option<[f64; 2]> = fixed(any_quantity()), optional, example([0, "20 kPa"]);
         /// Whether pictures show the ground under the scene.
         ground: bool = flag(), default(true);
+        /// What is behind the bodies in pictures; only `studio` has a ground.
+        background: Background = word(), default("studio");
+        /// Whether pictures show the edges of the mesh.
+        edges: bool = flag(), default(false);
+        /// Whether pictures have a scale bar. Its length is exact at the distance of the point the camera looks at.
+        scale_bar: bool = flag(), default(true);
+        /// Whether pictures have the title and the time in their upper corners.
+        captions: bool = flag(), default(true);
+        /// What pictures show beside the surfaces, drawn over them: pinned nodes, loads, muscle fibers.
+        show: Vec<Mark> = list(word()), default([]), example(["pins", "fibers"]);
     }
 }

@@ -1,7 +1,10 @@
 //! Checks of `[record]`: outputs and their names.
 
 use super::Checker;
-use crate::output::{OutputPlan, SkinFormat};
+use std::path::Path;
+
+use crate::output::{FilmFormat, OutputPlan, SkinFormat};
+use crate::spec::record::Background;
 use crate::value::format_number;
 
 impl Checker<'_> {
@@ -18,6 +21,36 @@ impl Checker<'_> {
         if record.camera.eye.is_some() && record.camera.eye == record.camera.target {
             let problem = self.at("record.camera.target", "the camera cannot look at itself");
             self.report(problem.label("is the same as `eye`"));
+        }
+        let camera = &record.camera;
+        let automatic = [
+            ("view", camera.view.is_some()),
+            ("azimuth", camera.azimuth.is_some()),
+            ("elevation", camera.elevation.is_some()),
+        ];
+        for (key, _) in automatic.into_iter().filter(|(_, is_set)| *is_set && camera.eye.is_some()) {
+            let problem = self.at(&format!("record.camera.{key}"), "the camera has a position already");
+            self.report(problem.hint(format!("leave out `eye` or `{key}`")));
+        }
+        self.check_films();
+    }
+
+    fn check_films(&mut self) {
+        let record = &self.scene.record;
+        for (k, file) in record.films.iter().enumerate() {
+            let path = format!("record.films[{k}]");
+            match FilmFormat::of(Path::new(file)) {
+                None => {
+                    let message = format!("`{file}`: the format of a film must be .gif, .apng, .mp4 or .webm");
+                    let problem = self.at(&path, message);
+                    self.report(problem);
+                }
+                Some(FilmFormat::Mp4) if record.background == Background::Transparent => {
+                    let problem = self.at(&path, ".mp4 files have no transparency");
+                    self.report(problem.hint("write .webm, .apng or .gif, or set `background = \"white\"`"));
+                }
+                Some(_) => {}
+            }
         }
     }
 
