@@ -60,7 +60,7 @@ pub struct Arguments {
     pub transparent: bool,
 
     /// Speed of films; 1 is real time, 0.1 ten times slower [default: as in the scene]
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_hyphen_values = true)]
     pub speed: Option<String>,
 
     /// Replaces a value of [record], for example record.edges=true

@@ -150,10 +150,10 @@ mod tests {
             image.blend(1, 1, [10, 30, 240], 1.0);
         }
         let [clear, white] = drawn;
-        assert_eq!(clear.alpha, [159, 0, 0, 255]);
+        assert_eq!(clear.alpha, [160, 0, 0, 255]);
         assert_eq!(clear.rgba()[12..], [10, 30, 240, 255]);
         let small = clear.shrunk(1, 1);
-        assert!((i32::from(small.alpha[0]) - (159 + 255) / 4).abs() <= 1);
+        assert!((i32::from(small.alpha[0]) - (160 + 255) / 4).abs() <= 1);
         let flat = clear.over([255; 3]);
         assert!(flat.alpha.is_empty());
         for (a, b) in flat.pixels.iter().zip(&white.pixels) {

@@ -301,6 +301,10 @@ impl PictureRecorder {
     }
 
     fn draw_all(&mut self, files: &mut Sequence, watch: &mut dyn FnMut(usize, usize)) -> Result<(), RecordError> {
+        if self.studio.len() > 0 {
+            // Frames after the last one drawn may have widened the view.
+            self.studio.set_stage(&self.cast, self.stage());
+        }
         let params = &self.params;
         let interval = params.interval(self.studio.len());
         let seconds = self.studio.seconds_per_frame() / params.speed;

@@ -115,13 +115,19 @@ impl Studio {
         if span > 0.0 { span / (album.pages.len() - 1) as f64 } else { USUAL }
     }
 
-    /// Adds a snapshot; `stage` is the view that fits all of them.
-    pub fn add(&self, cast: &Arc<Cast>, snapshot: Snapshot, stage: Stage) {
+    /// Changes the view: pictures in another one are drawn again.
+    pub fn set_stage(&self, cast: &Arc<Cast>, stage: Stage) {
         let mut album = self.shared.album();
         if album.stage.as_deref() != Some(&stage) {
             (album.stage, album.steady, album.cast) = (Some(Arc::new(stage)), 0, cast.clone());
             album.pages.iter_mut().for_each(|page| page.drawing = None);
         }
+    }
+
+    /// Adds a snapshot; `stage` is the view that fits all of them.
+    pub fn add(&self, cast: &Arc<Cast>, snapshot: Snapshot, stage: Stage) {
+        self.set_stage(cast, stage);
+        let mut album = self.shared.album();
         album.steady += 1;
         album.pages.push(Page { snapshot: Arc::new(snapshot), drawing: None });
         self.shared.changed.notify_one();

@@ -114,7 +114,6 @@ for (const plot of document.querySelectorAll(".plot")) {
       const image = svg.cloneNode(true);
       image.querySelector(".cursor").remove();
       const [, , width, height] = image.getAttribute("viewBox").split(" ");
-      image.setAttribute("xmlns", "http://www.w3.org/2000/svg");
       image.setAttribute("width", width);
       image.setAttribute("height", height);
       image.prepend(document.getElementById("print-style").content.cloneNode(true));
