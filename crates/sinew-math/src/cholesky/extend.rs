@@ -1,0 +1,81 @@
+//! Adds the update of a supernode to its parent.
+
+use crate::cholesky::strips::{StripReal, Strips};
+use crate::cholesky::symbolic::Run;
+use crate::lanes::{Isa, LaneKernel};
+
+/// Adds columns of an update to columns of the front of the parent.
+pub(super) struct Extend<'a, S: StripReal> {
+    pub source: &'a [S::Line],
+    /// Columns of the supernode.
+    pub source_width: usize,
+    pub target: &'a mut [S::Line],
+    pub target_strips: Strips,
+    /// Rows as rows of the parent, from the first column to add on.
+    pub runs: &'a [Run],
+    /// How many of these runs are also columns to add.
+    pub column_runs: usize,
+    /// Unknowns per node.
+    pub block: usize,
+}
+
+impl<S: StripReal> LaneKernel for Extend<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let source_strips = Strips::update::<S>(self.source_width);
+        for run in self.runs {
+            let (source, target) = (run.source as usize * self.block, run.target as usize * self.block);
+            let length = run.length as usize * self.block;
+            let mut done = 0;
+            // Pieces that lie in one strip on both sides.
+            while done < length {
+                let (from, to) = (self.source_width + source + done, target + done);
+                let (from_lane, to_lane) = (from % S::STRIP, to % S::STRIP);
+                let rows = (S::STRIP - from_lane.max(to_lane)).min(length - done);
+                done += rows;
+                for columns in &self.runs[..self.column_runs] {
+                    let first = columns.source as usize * self.block;
+                    if first >= source + done {
+                        break;
+                    }
+                    // Up to the diagonal of the last row.
+                    let count = (columns.length as usize * self.block).min(source + done - first);
+                    let begin = source_strips.line(from / S::STRIP, self.source_width + first);
+                    let end = self.target_strips.line(to / S::STRIP, columns.target as usize * self.block);
+                    let from_lines = &self.source[begin..begin + count];
+                    let to_lines = &mut self.target[end..end + count];
+                    add_rows::<S>(from_lines, from_lane, to_lines, to_lane, rows);
+                }
+            }
+        }
+    }
+}
+
+/// Adds `rows` numbers of each line, from a lane of the source to a lane of the target.
+#[inline(always)]
+fn add_rows<S: StripReal>(from: &[S::Line], from_lane: usize, to: &mut [S::Line], to_lane: usize, rows: usize) {
+    let mut done = 0;
+    macro_rules! add_power {
+        ($($count:literal)+) => {
+            $(if rows & $count != 0 {
+                add_fixed::<S, $count>(from, from_lane + done, to, to_lane + done);
+                done += $count;
+            })+
+        };
+    }
+    add_power!(16 8 4 2 1);
+    debug_assert_eq!(done, rows, "a piece has at most sixteen rows");
+}
+
+#[inline(always)]
+fn add_fixed<S: StripReal, const N: usize>(from: &[S::Line], from_lane: usize, to: &mut [S::Line], to_lane: usize) {
+    for (from, to) in from.iter().zip(to) {
+        let from = &from.as_ref()[from_lane..from_lane + N];
+        let to = &mut to.as_mut()[to_lane..to_lane + N];
+        for k in 0..N {
+            to[k] += from[k];
+        }
+    }
+}
