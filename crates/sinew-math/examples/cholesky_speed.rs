@@ -34,15 +34,17 @@ fn tets(n: [usize; 3]) -> (usize, Vec<[u32; 4]>) {
 fn matrix(pattern: &Arc<BlockPattern>) -> BlockCsr<f64> {
     let mut m = BlockCsr::zeros(pattern.clone());
     for i in 0..pattern.node_count() {
+        let mut sum = Mat3::identity() * 0.01;
         for slot in pattern.row(i) {
             let j = pattern.columns()[slot] as usize;
+            if i == j { continue; }
             let (lo, hi) = (i.min(j), i.max(j));
-            let b = Mat3::new(std::array::from_fn(|a| std::array::from_fn(|c| {
-                let (a, c) = if i <= j { (a, c) } else { (c, a) };
-                noise(lo * 1_000_003 + hi * 31 + a * 3 + c) - 0.5
-            })));
-            m.values_mut()[slot] = if i == j { (b + b.transpose()) * 0.5 + Mat3::identity() * 60.0 } else { b };
+            let b = Mat3::new(std::array::from_fn(|a| std::array::from_fn(|c| noise(lo * 1_000_003 + hi * 31 + a * 3 + c) - 0.5)));
+            let b = (b + b.transpose()) * 0.15 + Mat3::identity();
+            m.values_mut()[slot] = -b;
+            sum = sum + b;
         }
+        m.values_mut()[pattern.diagonal_slot(i)] = sum;
     }
     m
 }

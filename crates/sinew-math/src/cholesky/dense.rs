@@ -60,7 +60,8 @@ fn products<S: StripReal, V: LaneScalar<Element = S>, const R: usize, const C: u
     lane: usize,
 ) -> [[V; C]; R] {
     let mut sums = [[V::zero(); C]; R];
-    let a = a.map(|lines| &lines[..b.len()]);
+    // Checked here, so that nothing is checked in the loop: sums would not stay in registers.
+    assert!(lane + C <= S::STRIP && a.iter().all(|lines| lines.len() == b.len()), "strips of equal length");
     for p in 0..b.len() {
         let numbers = &b[p].as_ref()[lane..lane + C];
         let mut rows = [V::zero(); R];

@@ -3,6 +3,7 @@
 use crate::cholesky::strips::{StripReal, Strips};
 use crate::cholesky::symbolic::Run;
 use crate::lanes::{Isa, LaneKernel};
+use crate::scalar::LaneScalar;
 
 /// Adds columns of an update to columns of the front of the parent.
 pub(super) struct Extend<'a, S: StripReal> {
@@ -46,7 +47,7 @@ impl<S: StripReal> LaneKernel for Extend<'_, S> {
                     let end = self.target_strips.line(to / S::STRIP, columns.target as usize * self.block);
                     let from_lines = &self.source[begin..begin + count];
                     let to_lines = &mut self.target[end..end + count];
-                    add_rows::<S>(from_lines, from_lane, to_lines, to_lane, rows);
+                    add_rows::<S, S::Lanes<I>>(from_lines, from_lane, to_lines, to_lane, rows);
                 }
             }
         }
@@ -54,28 +55,34 @@ impl<S: StripReal> LaneKernel for Extend<'_, S> {
 }
 
 /// Adds `rows` numbers of each line, from a lane of the source to a lane of the target.
+///
+/// Registers are loaded from where the numbers would stand if the source had the lanes of the target; lanes outside of
+/// the piece add zero. Only the first or the last line has no neighbor to load from.
 #[inline(always)]
-fn add_rows<S: StripReal>(from: &[S::Line], from_lane: usize, to: &mut [S::Line], to_lane: usize, rows: usize) {
-    let mut done = 0;
-    macro_rules! add_power {
-        ($($count:literal)+) => {
-            $(if rows & $count != 0 {
-                add_fixed::<S, $count>(from, from_lane + done, to, to_lane + done);
-                done += $count;
-            })+
-        };
-    }
-    add_power!(16 8 4 2 1);
-    debug_assert_eq!(done, rows, "a piece has at most sixteen rows");
-}
-
-#[inline(always)]
-fn add_fixed<S: StripReal, const N: usize>(from: &[S::Line], from_lane: usize, to: &mut [S::Line], to_lane: usize) {
-    for (from, to) in from.iter().zip(to) {
-        let from = &from.as_ref()[from_lane..from_lane + N];
-        let to = &mut to.as_mut()[to_lane..to_lane + N];
-        for k in 0..N {
-            to[k] += from[k];
+fn add_rows<S: StripReal, V: LaneScalar<Element = S>>(
+    from: &[S::Line],
+    from_lane: usize,
+    to: &mut [S::Line],
+    to_lane: usize,
+    rows: usize,
+) {
+    let count = to.len();
+    let (first, last) = (usize::from(to_lane > from_lane), count - usize::from(from_lane > to_lane));
+    for line in (0..first.min(count)).chain(last.max(first)..count) {
+        let numbers = &from[line].as_ref()[from_lane..from_lane + rows];
+        for (to, from) in to[line].as_mut()[to_lane..].iter_mut().zip(numbers) {
+            *to += *from;
         }
+    }
+    if first >= last {
+        return;
+    }
+    let lanes = V::load(S::LANE_NUMBERS.as_ref());
+    let (begin, end) = (V::splat(to_lane as f64), V::splat((to_lane + rows) as f64));
+    let is_piece = lanes.ge(begin) & lanes.lt(end);
+    let from = &S::numbers(from)[first * S::STRIP + from_lane - to_lane..];
+    for (to, from) in to[first..last].iter_mut().zip(from.chunks_exact(S::STRIP)) {
+        let change = V::select(is_piece, V::load(from), V::zero());
+        (V::load(to.as_ref()) + change).store(to.as_mut());
     }
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use crate::cholesky::dense::{compute_update, factor_panel};
 use crate::cholesky::extend::Extend;
 use crate::cholesky::layout::Layout;
-use crate::cholesky::strips::Strips;
+use crate::cholesky::strips::{AlignedLines, Strips};
 use crate::cholesky::symbolic::{Symbolic, Task};
 use crate::cholesky::{CholeskyError, FactorReal, solve};
+use crate::Real;
 use crate::lanes::{IsaLevel, active_isa, run_at};
 
 /// A numeric factor of a matrix of `B` × `B` blocks, with all its working memory.
@@ -21,8 +22,8 @@ pub(super) struct Factor<S: FactorReal, const B: usize> {
     symbolic: Arc<Symbolic>,
     layout: Layout,
     /// Columns of the factor, supernode by supernode.
-    panels: Vec<S::Line>,
-    updates: Vec<S::Line>,
+    panels: AlignedLines<S>,
+    updates: AlignedLines<S>,
     right_hand_sides: Vec<S>,
     scratch: Vec<S>,
     is_factored: bool,
@@ -39,11 +40,11 @@ impl<S: FactorReal, const B: usize> std::fmt::Debug for Factor<S, B> {
     }
 }
 
-/// A vector of equal values, or an error when memory does not suffice for a matrix of `size` rows.
-fn filled<T: Copy>(value: T, length: usize, size: usize) -> Result<Vec<T>, CholeskyError> {
+/// A vector of zeros, or an error when memory does not suffice for a matrix of `size` rows.
+fn zeros<S: Real>(length: usize, size: usize) -> Result<Vec<S>, CholeskyError> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).map_err(|_| CholeskyError::TooLarge { size })?;
-    vector.resize(length, value);
+    vector.resize(length, S::zero());
     Ok(vector)
 }
 
@@ -52,10 +53,11 @@ impl<S: FactorReal, const B: usize> Factor<S, B> {
         debug_assert_eq!(symbolic.block, B, "the pattern was analyzed for these blocks");
         let size = symbolic.size();
         let layout = Layout::new::<S>(&symbolic);
-        let panels = filled(S::ZEROS, layout.panels.last().copied().unwrap_or(0), size)?;
-        let updates = filled(S::ZEROS, layout.update_lines, size)?;
-        let right_hand_sides = filled(S::zero(), size, size)?;
-        let scratch = filled(S::zero(), solve::scratch_length::<S>(&layout), size)?;
+        let lines = |count| AlignedLines::zeros(count).ok_or(CholeskyError::TooLarge { size });
+        let panels = lines(layout.panels.last().copied().unwrap_or(0))?;
+        let updates = lines(layout.update_lines)?;
+        let right_hand_sides = zeros(size, size)?;
+        let scratch = zeros(solve::scratch_length::<S>(&layout), size)?;
         let level = active_isa();
         Ok(Self { symbolic, layout, panels, updates, right_hand_sides, scratch, is_factored: false, level })
     }
@@ -75,7 +77,12 @@ impl<S: FactorReal, const B: usize> Factor<S, B> {
         let (symbolic, layout) = (&*self.symbolic, &self.layout);
         let numeric = Numeric { symbolic, layout, level: self.level, block: &block, number: PhantomData };
         let threads = if rayon::current_num_threads() == 1 { Threads::One } else { Threads::Many };
-        let memory = Part { panels: &mut self.panels, first_panel: 0, updates: &mut self.updates, first_update: 0 };
+        let memory = Part {
+            panels: self.panels.get_mut(),
+            first_panel: 0,
+            updates: self.updates.get_mut(),
+            first_update: 0,
+        };
         numeric.run(&symbolic.tasks, threads, memory).map_err(|column| {
             let node = symbolic.supernodes.order.old_from_new()[column / B] as usize;
             CholeskyError::NotPositiveDefinite { index: B * node + column % B }
@@ -92,7 +99,7 @@ impl<S: FactorReal, const B: usize> Factor<S, B> {
         }
         let size = self.symbolic.size();
         if count * size > self.right_hand_sides.len() {
-            self.right_hand_sides = filled(S::zero(), count * size, size)?;
+            self.right_hand_sides = zeros(count * size, size)?;
         }
         let blocks = self.right_hand_sides[..count * size].as_chunks_mut::<B>().0;
         Ok((self.symbolic.supernodes.order.old_from_new(), blocks))
@@ -104,7 +111,7 @@ impl<S: FactorReal, const B: usize> Factor<S, B> {
         let system = solve::System::<S, B> {
             symbolic: &self.symbolic,
             layout: &self.layout,
-            panels: &self.panels,
+            panels: self.panels.get(),
             level: self.level,
         };
         system.solve(&mut self.right_hand_sides[..count * size], &mut self.scratch);

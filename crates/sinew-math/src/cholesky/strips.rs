@@ -14,49 +14,84 @@ use crate::Real;
 use crate::lanes::{F32_LANES, F64_LANES, Isa};
 use crate::scalar::LaneScalar;
 
-/// A cache line of numbers.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-pub struct Line<S, const N: usize>([S; N]);
-
-impl<S, const N: usize> AsRef<[S]> for Line<S, N> {
-    #[inline(always)]
-    fn as_ref(&self) -> &[S] {
-        &self.0
-    }
-}
-
-impl<S, const N: usize> AsMut<[S]> for Line<S, N> {
-    #[inline(always)]
-    fn as_mut(&mut self) -> &mut [S] {
-        &mut self.0
-    }
-}
-
-/// A number type with cache lines and lanes of the same length.
+/// A number type whose lanes fill a cache line.
 pub trait StripReal: Real {
     /// Rows per strip.
     const STRIP: usize;
-    /// One column of a strip.
+    /// One column of a strip: a cache line.
     type Line: Copy + Send + Sync + Debug + AsRef<[Self]> + AsMut<[Self]>;
     /// A line of zeros.
     const ZEROS: Self::Line;
+    /// The number of each lane.
+    const LANE_NUMBERS: Self::Line;
     /// A line in registers.
     type Lanes<I: Isa>: LaneScalar<Element = Self>;
+    /// Numbers as lines.
+    fn lines(numbers: &[Self]) -> &[Self::Line];
+    /// Numbers as lines.
+    fn lines_mut(numbers: &mut [Self]) -> &mut [Self::Line];
+    /// Lines as numbers.
+    fn numbers(lines: &[Self::Line]) -> &[Self];
 }
 
-impl StripReal for f32 {
-    const STRIP: usize = F32_LANES;
-    type Line = Line<f32, F32_LANES>;
-    const ZEROS: Self::Line = Line([0.0; F32_LANES]);
-    type Lanes<I: Isa> = I::F32;
+macro_rules! impl_strip_real {
+    ($float:ident, $lanes:ident, $registers:ident) => {
+        impl StripReal for $float {
+            const STRIP: usize = $lanes;
+            type Line = [$float; $lanes];
+            const ZEROS: Self::Line = [0.0; $lanes];
+            const LANE_NUMBERS: Self::Line = {
+                let mut lanes = [0.0; $lanes];
+                let mut lane = 0;
+                while lane < $lanes {
+                    lanes[lane] = lane as $float;
+                    lane += 1;
+                }
+                lanes
+            };
+            type Lanes<I: Isa> = I::$registers;
+            fn lines(numbers: &[Self]) -> &[Self::Line] {
+                numbers.as_chunks().0
+            }
+            fn lines_mut(numbers: &mut [Self]) -> &mut [Self::Line] {
+                numbers.as_chunks_mut().0
+            }
+            #[inline(always)]
+            fn numbers(lines: &[Self::Line]) -> &[Self] {
+                lines.as_flattened()
+            }
+        }
+    };
 }
 
-impl StripReal for f64 {
-    const STRIP: usize = F64_LANES;
-    type Line = Line<f64, F64_LANES>;
-    const ZEROS: Self::Line = Line([0.0; F64_LANES]);
-    type Lanes<I: Isa> = I::F64;
+impl_strip_real!(f32, F32_LANES, F32);
+impl_strip_real!(f64, F64_LANES, F64);
+
+/// Lines that start at cache lines: a load that straddles two of them costs twice as much.
+#[derive(Debug)]
+pub(super) struct AlignedLines<S> {
+    numbers: Vec<S>,
+    start: usize,
+}
+
+impl<S: StripReal> AlignedLines<S> {
+    /// Zeros; `None` when memory does not suffice.
+    pub(super) fn zeros(line_count: usize) -> Option<Self> {
+        let mut numbers = Vec::new();
+        let length = line_count.checked_add(1)?.checked_mul(S::STRIP)?;
+        numbers.try_reserve_exact(length).ok()?;
+        numbers.resize(length, S::zero());
+        let start = numbers.as_ptr().align_offset(size_of::<S::Line>()).min(S::STRIP);
+        Some(Self { numbers, start })
+    }
+
+    pub(super) fn get(&self) -> &[S::Line] {
+        S::lines(&self.numbers[self.start..])
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut [S::Line] {
+        S::lines_mut(&mut self.numbers[self.start..])
+    }
 }
 
 /// Where the lines of a block of columns stand: strips one after another, each longer than the last by `growth` lines.
