@@ -60,16 +60,18 @@ fn products<S: StripReal, V: LaneScalar<Element = S>, const R: usize, const C: u
     lane: usize,
 ) -> [[V; C]; R] {
     let mut sums = [[V::zero(); C]; R];
-    // Checked here, so that nothing is checked in the loop: sums would not stay in registers.
-    assert!(lane + C <= S::STRIP && a.iter().all(|lines| lines.len() == b.len()), "strips of equal length");
+    assert!(a.iter().all(|lines| lines.len() == b.len()), "strips have equal lengths");
+    assert!(lane + C <= S::STRIP, "a tile lies in one strip");
     for p in 0..b.len() {
-        let numbers = &b[p].as_ref()[lane..lane + C];
         let mut rows = [V::zero(); R];
         for r in 0..R {
-            rows[r] = V::load(a[r][p].as_ref());
+            // SAFETY: all slices have the same length. With a check that can fail, the compiler would store all sums
+            // in each turn.
+            rows[r] = V::load(unsafe { a[r].get_unchecked(p) }.as_ref());
         }
         for c in 0..C {
-            let number = V::splat(numbers[c].to_f64());
+            // SAFETY: a line has `STRIP` numbers, at least `lane + C`.
+            let number = V::splat(unsafe { *b[p].as_ref().get_unchecked(lane + c) }.to_f64());
             for r in 0..R {
                 sums[r][c] = rows[r].mul_add(number, sums[r][c]);
             }

@@ -3,6 +3,8 @@
 //! The panel of a supernode is read once for up to [`GROUP`] right-hand sides. Its part of the vectors is copied
 //! together first, so that the kernels see dense arrays.
 
+use std::ops::Range;
+
 use crate::cholesky::FactorReal;
 use crate::cholesky::layout::Layout;
 use crate::cholesky::strips::StripReal;
@@ -108,92 +110,109 @@ impl<S: StripReal> LaneKernel for Forward<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa>(self) {
-        let (panel, width, length) = (self.panel, self.width, self.length);
-        let strip_count = length / S::STRIP;
-        let mut groups = self.local.chunks_exact_mut(GROUP * length);
-        for group in &mut groups {
-            let mut strip = 0;
-            while strip < strip_count {
-                subtract_columns::<S, S::Lanes<I>, 1, GROUP>(panel, width, length, group, strip);
-                for local in group.chunks_exact_mut(length) {
-                    solve_diagonal::<S, S::Lanes<I>>(panel, width, local, strip);
+    fn run<I: Isa>(mut self) {
+        match I::LEVEL {
+            IsaLevel::Avx512 => self.vectors::<S::Lanes<I>, 2>(),
+            _ => self.vectors::<S::Lanes<I>, 1>(),
+        }
+    }
+}
+
+impl<S: StripReal> Forward<'_, S> {
+    /// `R`: strips at a time for a full group of vectors, so that all sums stay in registers.
+    #[inline(always)]
+    fn vectors<V: LaneScalar<Element = S>, const R: usize>(&mut self) {
+        let (mut start, end) = (0, self.local.len());
+        while start < end {
+            if end - start >= GROUP * self.length {
+                self.strips::<V, R, GROUP>(start);
+                start += GROUP * self.length;
+            } else {
+                self.strips::<V, 4, 1>(start);
+                start += self.length;
+            }
+        }
+    }
+
+    /// Solves for `C` vectors from `start` on, `R` strips at a time.
+    #[inline(always)]
+    fn strips<V: LaneScalar<Element = S>, const R: usize, const C: usize>(&mut self, start: usize) {
+        let strip_count = self.length / S::STRIP;
+        let mut strip = 0;
+        while strip < strip_count {
+            let known = self.width.min(strip * S::STRIP);
+            let end = if strip + R <= strip_count { strip + R } else { strip + 1 };
+            if end - strip == R {
+                self.subtract::<V, R, C>(start, strip, 0..known);
+            } else {
+                self.subtract::<V, 1, C>(start, strip, 0..known);
+            }
+            for strip in strip..end {
+                let before = self.width.min(strip * S::STRIP);
+                if known < before {
+                    self.subtract::<V, 1, C>(start, strip, known..before);
                 }
-                strip += 1;
+                if before < self.width {
+                    for c in 0..C {
+                        self.solve_diagonal::<V>(start + c * self.length, strip);
+                    }
+                }
             }
-        }
-        for local in groups.into_remainder().chunks_exact_mut(length) {
-            let diagonal_strips = width.div_ceil(S::STRIP);
-            for strip in 0..diagonal_strips {
-                subtract_columns::<S, S::Lanes<I>, 1, 1>(panel, width, length, local, strip);
-                solve_diagonal::<S, S::Lanes<I>>(panel, width, local, strip);
-            }
-            let mut strip = diagonal_strips;
-            while strip + 4 <= strip_count {
-                subtract_columns::<S, S::Lanes<I>, 4, 1>(panel, width, length, local, strip);
-                strip += 4;
-            }
-            for strip in strip..strip_count {
-                subtract_columns::<S, S::Lanes<I>, 1, 1>(panel, width, length, local, strip);
-            }
+            strip = end;
         }
     }
-}
 
-/// Subtracts the products of all columns before a strip with their solutions, for `R` strips and `C` vectors.
-#[inline(always)]
-fn subtract_columns<S: StripReal, V: LaneScalar<Element = S>, const R: usize, const C: usize>(
-    panel: &[S::Line],
-    width: usize,
-    length: usize,
-    local: &mut [S],
-    strip: usize,
-) {
-    let depth = width.min(strip * S::STRIP);
-    let mut sums = [[V::zero(); C]; R];
-    let lines: [&[S::Line]; R] = std::array::from_fn(|r| &panel[(strip + r) * width..][..depth]);
-    let solved: [&[S]; C] = std::array::from_fn(|c| &local[c * length..][..depth]);
-    for p in 0..depth {
-        for c in 0..C {
-            let x = V::splat(solved[c][p].to_f64());
-            for r in 0..R {
-                sums[r][c] = V::load(lines[r][p].as_ref()).mul_add(x, sums[r][c]);
+    /// Subtracts the products of some columns with their solutions, for `R` strips and `C` vectors.
+    #[inline(always)]
+    fn subtract<V: LaneScalar<Element = S>, const R: usize, const C: usize>(
+        &mut self,
+        start: usize,
+        strip: usize,
+        columns: Range<usize>,
+    ) {
+        let (width, length, depth) = (self.width, self.length, columns.len());
+        let mut sums = [[V::zero(); C]; R];
+        let lines: [&[S::Line]; R] = std::array::from_fn(|r| &self.panel[(strip + r) * width + columns.start..][..depth]);
+        let solved: [&[S]; C] = std::array::from_fn(|c| &self.local[start + c * length + columns.start..][..depth]);
+        for p in 0..depth {
+            for c in 0..C {
+                // SAFETY: all slices have the length `depth`. Checks that can fail would make the compiler store all
+                // sums in each turn.
+                let x = V::splat(unsafe { *solved[c].get_unchecked(p) }.to_f64());
+                for r in 0..R {
+                    // SAFETY: as above.
+                    let line = V::load(unsafe { lines[r].get_unchecked(p) }.as_ref());
+                    sums[r][c] = line.mul_add(x, sums[r][c]);
+                }
+            }
+        }
+        for r in 0..R {
+            for c in 0..C {
+                let target = &mut self.local[start + c * length + (strip + r) * S::STRIP..][..S::STRIP];
+                (V::load(target) - sums[r][c]).store(target);
             }
         }
     }
-    for r in 0..R {
-        for c in 0..C {
-            let target = &mut local[c * length + (strip + r) * S::STRIP..][..S::STRIP];
-            (V::load(target) - sums[r][c]).store(target);
-        }
-    }
-}
 
-/// Solves with the columns that have their diagonal in a strip.
-#[inline(always)]
-fn solve_diagonal<S: StripReal, V: LaneScalar<Element = S>>(
-    panel: &[S::Line],
-    width: usize,
-    local: &mut [S],
-    strip: usize,
-) {
-    let first = strip * S::STRIP;
-    let lines = match panel.get(strip * width + first..strip * width + width.min(first + S::STRIP)) {
-        Some(lines) if first < width => lines,
-        _ => return,
-    };
-    let local = &mut local[first..first + S::STRIP];
-    let mut rest = V::load(local);
-    let mut numbers = S::ZEROS;
-    for (q, line) in lines.iter().enumerate() {
+    /// Solves with the columns that have their diagonal in a strip.
+    #[inline(always)]
+    fn solve_diagonal<V: LaneScalar<Element = S>>(&mut self, start: usize, strip: usize) {
+        let first = strip * S::STRIP;
+        let count = (self.width - first).min(S::STRIP);
+        let lines = &self.panel[strip * self.width + first..][..count];
+        let local = &mut self.local[start + first..][..S::STRIP];
+        let mut rest = V::load(local);
+        let mut numbers = S::ZEROS;
+        for (q, line) in lines.iter().enumerate() {
+            rest.store(numbers.as_mut());
+            let x = numbers.as_ref()[q] * line.as_ref()[q];
+            // The diagonal holds a reciprocal, so this lane is wrong from here on; nobody reads it.
+            rest = V::load(line.as_ref()).mul_add(V::splat(-x.to_f64()), rest);
+            local[q] = x;
+        }
         rest.store(numbers.as_mut());
-        let x = numbers.as_ref()[q] * line.as_ref()[q];
-        // The diagonal holds a reciprocal, so this lane is wrong from here on; nobody reads it.
-        rest = V::load(line.as_ref()).mul_add(V::splat(-x.to_f64()), rest);
-        local[q] = x;
+        local[count..].copy_from_slice(&numbers.as_ref()[count..]);
     }
-    rest.store(numbers.as_mut());
-    local[lines.len()..].copy_from_slice(&numbers.as_ref()[lines.len()..]);
 }
 
 /// Solves with the transpose of the columns of a supernode. `local` has the right-hand side of its columns and the
@@ -209,32 +228,49 @@ impl<S: StripReal> LaneKernel for Backward<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa>(self) {
+    fn run<I: Isa>(mut self) {
+        match I::LEVEL {
+            IsaLevel::Avx512 => self.vectors::<S::Lanes<I>, 4>(),
+            _ => self.vectors::<S::Lanes<I>, 1>(),
+        }
+    }
+}
+
+impl<S: StripReal> Backward<'_, S> {
+    /// `C`: columns at a time for a full group of vectors.
+    #[inline(always)]
+    fn vectors<V: LaneScalar<Element = S>, const C: usize>(&mut self) {
+        let (mut start, end) = (0, self.local.len());
+        while start < end {
+            if end - start >= GROUP * self.length {
+                self.strips::<V, C, GROUP>(start);
+                start += GROUP * self.length;
+            } else {
+                self.strips::<V, 4, 1>(start);
+                start += self.length;
+            }
+        }
+    }
+
+    /// Solves for `K` vectors from `start` on, `C` columns at a time.
+    #[inline(always)]
+    fn strips<V: LaneScalar<Element = S>, const C: usize, const K: usize>(&mut self, start: usize) {
         for strip in (0..self.width.div_ceil(S::STRIP)).rev() {
             let first = strip * S::STRIP;
-            let columns = first..self.width.min(first + S::STRIP);
-            for local in self.local.chunks_exact_mut(self.length) {
-                let mut sums = S::ZEROS;
-                let sums = &mut sums.as_mut()[..columns.len()];
-                // Of this strip, only rows below the columns are known.
-                let mut known = S::ZEROS;
-                known.as_mut()[columns.len()..].copy_from_slice(&local[columns.end..first + S::STRIP]);
-                let mut column = 0;
-                while column < sums.len() {
-                    let part = Columns::<S> { panel: self.panel, width: self.width, strip, first: first + column };
-                    let sums = &mut sums[column..];
-                    column += match sums.len() {
-                        1 => part.sum::<S::Lanes<I>, 1>(&known, local, sums),
-                        2 => part.sum::<S::Lanes<I>, 2>(&known, local, sums),
-                        3 => part.sum::<S::Lanes<I>, 3>(&known, local, sums),
-                        _ => part.sum::<S::Lanes<I>, 4>(&known, local, sums),
-                    };
+            let end = self.width.min(first + S::STRIP);
+            let mut column = first;
+            while column < end {
+                if column + C <= end {
+                    self.subtract::<V, C, K>(start, strip, column);
+                    column += C;
+                } else {
+                    self.subtract::<V, 1, K>(start, strip, column);
+                    column += 1;
                 }
-                let lines = &self.panel[strip * self.width + first..][..columns.len()];
-                let x = &mut local[columns.clone()];
-                for q in 0..x.len() {
-                    x[q] -= sums[q];
-                }
+            }
+            let lines = &self.panel[strip * self.width + first..][..end - first];
+            for k in 0..K {
+                let x = &mut self.local[start + k * self.length..][first..end];
                 for q in (0..x.len()).rev() {
                     x[q] *= lines[q].as_ref()[q];
                     let minus = -x[q];
@@ -245,47 +281,66 @@ impl<S: StripReal> LaneKernel for Backward<'_, S> {
             }
         }
     }
-}
 
-/// Some columns with their diagonal in one strip.
-struct Columns<'a, S: StripReal> {
-    panel: &'a [S::Line],
-    width: usize,
-    strip: usize,
-    first: usize,
-}
-
-impl<S: StripReal> Columns<'_, S> {
-    /// Products of `C` columns with what is known of the solution.
+    /// Subtracts the products of `C` columns of a strip with what is known of `K` solutions: the rows of all columns of
+    /// other strips, and the rows below the columns.
     #[inline(always)]
-    fn sum<V: LaneScalar<Element = S>, const C: usize>(&self, known: &S::Line, local: &[S], sums: &mut [S]) -> usize {
-        let mut products = [V::zero(); C];
-        let x = V::load(known.as_ref());
-        let lines = &self.panel[self.strip * self.width + self.first..][..C];
-        for c in 0..C {
-            products[c] = V::load(lines[c].as_ref()) * x;
-        }
-        let blocks = local.chunks_exact(S::STRIP).zip(self.panel.chunks_exact(self.width)).skip(self.strip + 1);
-        for (x, lines) in blocks {
-            let x = V::load(x);
-            let lines = &lines[self.first..self.first + C];
-            for c in 0..C {
-                products[c] = V::load(lines[c].as_ref()).mul_add(x, products[c]);
-            }
-        }
-        for c in 0..C {
-            let mut lanes = S::ZEROS;
-            let lanes = lanes.as_mut();
-            products[c].store(lanes);
-            let mut half = S::STRIP / 2;
-            while half > 0 {
-                for k in 0..half {
-                    lanes[k] += lanes[k + half];
+    fn subtract<V: LaneScalar<Element = S>, const C: usize, const K: usize>(
+        &mut self,
+        start: usize,
+        strip: usize,
+        column: usize,
+    ) {
+        let mut sums = [[V::zero(); K]; C];
+        // Rows of this strip below the columns, if it is the last one with columns.
+        let known = self.width.min((strip + 1) * S::STRIP) - strip * S::STRIP;
+        if known < S::STRIP {
+            let lines = &self.panel[strip * self.width + column..][..C];
+            for k in 0..K {
+                let mut rows = S::ZEROS;
+                let local = &self.local[start + k * self.length + strip * S::STRIP..][..S::STRIP];
+                rows.as_mut()[known..].copy_from_slice(&local[known..]);
+                let x = V::load(rows.as_ref());
+                for c in 0..C {
+                    sums[c][k] = V::load(lines[c].as_ref()) * x;
                 }
-                half /= 2;
             }
-            sums[c] = lanes[0];
         }
-        C
+        let (strip_count, width) = (self.length / S::STRIP, self.width);
+        assert!(self.panel.len() >= strip_count * width && column + C <= width, "a panel has lines for all strips");
+        let local: [&[S::Line]; K] =
+            std::array::from_fn(|k| S::lines(&self.local[start + k * self.length..][..self.length]));
+        for below in strip + 1..strip_count {
+            for c in 0..C {
+                // SAFETY: `below < strip_count` and `column + c < width`, so the line is before `strip_count * width`.
+                let line = V::load(unsafe { self.panel.get_unchecked(below * width + column + c) }.as_ref());
+                for k in 0..K {
+                    // SAFETY: a vector has `strip_count` lines.
+                    let x = V::load(unsafe { local[k].get_unchecked(below) }.as_ref());
+                    sums[c][k] = line.mul_add(x, sums[c][k]);
+                }
+            }
+        }
+        for c in 0..C {
+            for k in 0..K {
+                self.local[start + k * self.length + column + c] -= sum_of_lanes(sums[c][k]);
+            }
+        }
     }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn sum_of_lanes<S: StripReal, V: LaneScalar<Element = S>>(sum: V) -> S {
+    let mut lanes = S::ZEROS;
+    let lanes = lanes.as_mut();
+    sum.store(lanes);
+    let mut half = S::STRIP / 2;
+    while half > 0 {
+        for k in 0..half {
+            lanes[k] += lanes[k + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
 }
