@@ -247,4 +247,6 @@ impl<S: FactorReal> Preconditioner<S> for Cholesky<S> {
 }
 
 #[cfg(test)]
+mod structure_tests;
+#[cfg(test)]
 mod tests;

@@ -9,11 +9,17 @@ use crate::cholesky::FactorReal;
 use crate::cholesky::layout::Layout;
 use crate::cholesky::strips::StripReal;
 use crate::cholesky::symbolic::Symbolic;
-use crate::lanes::{Isa, IsaLevel, LaneKernel, run_at};
+use crate::lanes::{F32_LANES, Isa, IsaLevel, LaneKernel, run_at};
 use crate::scalar::LaneScalar;
 
-/// Right-hand sides that share one read of the factor.
-const GROUP: usize = 4;
+/// Right-hand sides that share one read of the factor from memory.
+const GROUP: usize = 16;
+
+/// Right-hand sides that share one load of a line.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Most rows of a strip, of any number type.
+const MAX_STRIP: usize = F32_LANES;
 
 /// Numbers of working memory.
 pub(super) fn scratch_length<S: StripReal>(layout: &Layout) -> usize {
@@ -119,14 +125,14 @@ impl<S: StripReal> LaneKernel for Forward<'_, S> {
 }
 
 impl<S: StripReal> Forward<'_, S> {
-    /// `R`: strips at a time for a full group of vectors, so that all sums stay in registers.
+    /// `R`: strips at a time for vectors side by side, so that all sums stay in registers.
     #[inline(always)]
     fn vectors<V: LaneScalar<Element = S>, const R: usize>(&mut self) {
         let (mut start, end) = (0, self.local.len());
         while start < end {
-            if end - start >= GROUP * self.length {
-                self.strips::<V, R, GROUP>(start);
-                start += GROUP * self.length;
+            if end - start >= SIDE_BY_SIDE * self.length {
+                self.strips::<V, R, SIDE_BY_SIDE>(start);
+                start += SIDE_BY_SIDE * self.length;
             } else {
                 self.strips::<V, 4, 1>(start);
                 start += self.length;
@@ -237,14 +243,14 @@ impl<S: StripReal> LaneKernel for Backward<'_, S> {
 }
 
 impl<S: StripReal> Backward<'_, S> {
-    /// `C`: columns at a time for a full group of vectors.
+    /// `C`: columns at a time for vectors side by side.
     #[inline(always)]
     fn vectors<V: LaneScalar<Element = S>, const C: usize>(&mut self) {
         let (mut start, end) = (0, self.local.len());
         while start < end {
-            if end - start >= GROUP * self.length {
-                self.strips::<V, C, GROUP>(start);
-                start += GROUP * self.length;
+            if end - start >= SIDE_BY_SIDE * self.length {
+                self.strips::<V, C, SIDE_BY_SIDE>(start);
+                start += SIDE_BY_SIDE * self.length;
             } else {
                 self.strips::<V, 4, 1>(start);
                 start += self.length;
@@ -268,16 +274,38 @@ impl<S: StripReal> Backward<'_, S> {
                     column += 1;
                 }
             }
-            let lines = &self.panel[strip * self.width + first..][..end - first];
-            for k in 0..K {
-                let x = &mut self.local[start + k * self.length..][first..end];
-                for q in (0..x.len()).rev() {
-                    x[q] *= lines[q].as_ref()[q];
-                    let minus = -x[q];
-                    for p in 0..q {
-                        x[p] = lines[p].as_ref()[q].mul_add(minus, x[p]);
-                    }
+            self.solve_diagonal::<K>(start, strip);
+        }
+    }
+
+    /// Solves with the columns that have their diagonal in a strip, for `K` vectors side by side.
+    #[inline(always)]
+    fn solve_diagonal<const K: usize>(&mut self, start: usize, strip: usize) {
+        let first = strip * S::STRIP;
+        let lines = &self.panel[strip * self.width + first..][..(self.width - first).min(S::STRIP)];
+        let mut x = [[S::zero(); K]; MAX_STRIP];
+        let x = &mut x[..lines.len()];
+        for k in 0..K {
+            let local = &self.local[start + k * self.length + first..];
+            for (x, from) in x.iter_mut().zip(local) {
+                x[k] = *from;
+            }
+        }
+        for q in (0..lines.len()).rev() {
+            let inverse = lines[q].as_ref()[q];
+            let solved = x[q].map(|x| x * inverse);
+            x[q] = solved;
+            for (x, line) in x[..q].iter_mut().zip(lines) {
+                let minus = -line.as_ref()[q];
+                for k in 0..K {
+                    x[k] = minus.mul_add(solved[k], x[k]);
                 }
+            }
+        }
+        for k in 0..K {
+            let local = &mut self.local[start + k * self.length + first..];
+            for (x, to) in x.iter().zip(local) {
+                *to = x[k];
             }
         }
     }
