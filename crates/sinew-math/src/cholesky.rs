@@ -1,28 +1,36 @@
 //! Sparse Cholesky factors A = L Lᵀ of block matrices.
 //!
-//! The elimination order is our own [nested dissection](crate::ordering) of the nodes. Factorization and triangular
-//! solves use the supernodal kernels of faer (simplicial ones for very sparse factors). The symbolic part depends only
-//! on the pattern and is shared; numeric factors are recomputed in place. A nonpositive pivot is an error and is never
-//! corrected: it shows that the matrix is not positive definite, and Newton's method reacts to that.
+//! The elimination order is our own [nested dissection](crate::ordering) of the nodes. The factorization is multifrontal
+//! \[Liu92\]: columns of equal structure are dense fronts, and dense kernels on lanes do the work. The symbolic part
+//! depends only on the pattern and is shared; numeric factors are recomputed in place. A nonpositive pivot is an error
+//! and is never corrected: it shows that the matrix is not positive definite, and Newton's method reacts to that.
 //!
-//! Everything runs on the calling thread. At our sizes the factorization gains little from more threads, and the bits
-//! are the same for any number of threads by construction.
+//! Factorizations share independent subtrees among the threads of the pool; solves run on the calling thread. The bits
+//! are the same for any number of threads and at every instruction-set level.
 
 use std::sync::Arc;
 
 use crate::krylov::Preconditioner;
 use crate::ordering::{OrderingError, Permutation, nested_dissection};
 use crate::sparse::{BlockCsr, BlockPattern};
-use crate::{Real, Vec3};
+use crate::{Mat3, Real, Vec3};
 
+mod dense;
+mod extend;
 mod factor;
+mod layout;
+mod solve;
+mod strips;
+mod supernodes;
+mod symbolic;
 mod symmetric;
 
-use factor::{Factor, Symbolic};
+use factor::Factor;
+use symbolic::Symbolic;
 pub use symmetric::{SymmetricCholesky, SymmetricMatrix};
 
 /// A number type for factors: `f32` or `f64`.
-pub trait FactorReal: Real + faer::traits::RealField {}
+pub trait FactorReal: strips::StripReal {}
 
 impl FactorReal for f32 {}
 impl FactorReal for f64 {}
@@ -94,23 +102,14 @@ impl SymbolicCholesky {
         if order.len() != node_count {
             return Err(CholeskyError::LengthMismatch { expected: node_count, actual: order.len() });
         }
-        // Lower triangle by columns. Column (j, b) holds rows (i, a) with i > j, and (j, a) with a ≥ b; see
-        // `copy_lower_triangle`.
-        let mut column_offsets = Vec::with_capacity(3 * node_count + 1);
-        let mut rows = Vec::new();
-        column_offsets.push(0u32);
-        for node in 0..node_count {
-            for axis in 0..3u32 {
-                for slot in pattern.diagonal_slot(node)..pattern.row(node).end {
-                    let other = pattern.columns()[slot];
-                    let first = if other as usize == node { axis } else { 0 };
-                    rows.extend((first..3).map(|a| 3 * other + a));
-                }
-                let end = i32::try_from(rows.len()).map_err(|_| CholeskyError::TooLarge { size: 3 * node_count })?;
-                column_offsets.push(end as u32);
-            }
+        if i32::try_from(3 * node_count).is_err() {
+            return Err(CholeskyError::TooLarge { size: 3 * node_count });
         }
-        let symbolic = Symbolic::new(3 * node_count, column_offsets, rows, order.expanded(3))?;
+        let stored = (0..node_count).flat_map(|node| {
+            let slots = pattern.diagonal_slot(node)..pattern.row(node).end;
+            slots.map(move |slot| (node, pattern.columns()[slot] as usize, slot))
+        });
+        let symbolic = Symbolic::new(&pattern.graph()?, order, 3, stored)?;
         Ok(Self { pattern: pattern.clone(), symbolic: Arc::new(symbolic) })
     }
 
@@ -148,7 +147,7 @@ impl SymbolicCholesky {
 #[derive(Debug)]
 pub struct Cholesky<S: FactorReal = f64> {
     pattern: Arc<BlockPattern>,
-    factor: Factor<S>,
+    factor: Factor<S, 3>,
 }
 
 impl<S: FactorReal> Cholesky<S> {
@@ -160,7 +159,11 @@ impl<S: FactorReal> Cholesky<S> {
         if !Arc::ptr_eq(matrix.pattern(), &self.pattern) && **matrix.pattern() != *self.pattern {
             return Err(CholeskyError::PatternMismatch);
         }
-        self.factor.refactor(|values| copy_lower_triangle(matrix, values))
+        self.factor.invalidate();
+        if let Some(index) = first_undefined_column(matrix) {
+            return Err(CholeskyError::NotFinite { index });
+        }
+        self.factor.refactor(|slot| matrix.values()[slot].rows)
     }
 
     /// Whether the last factorization succeeded.
@@ -181,56 +184,56 @@ impl<S: FactorReal> Cholesky<S> {
     /// # Errors
     /// As [`Self::solve_in_place`].
     pub fn solve_columns_in_place<C: AsMut<[Vec3<S>]>>(&mut self, columns: &mut [C]) -> Result<(), CholeskyError> {
-        let size = 3 * self.pattern.node_count();
+        let node_count = self.pattern.node_count();
         for column in columns.iter_mut() {
-            let actual = 3 * column.as_mut().len();
-            if actual != size {
-                return Err(CholeskyError::LengthMismatch { expected: size, actual });
+            let actual = column.as_mut().len();
+            if actual != node_count {
+                return Err(CholeskyError::LengthMismatch { expected: 3 * node_count, actual: 3 * actual });
             }
         }
-        let right_hand_sides = self.factor.right_hand_sides(columns.len())?;
+        let (nodes, stored) = self.factor.right_hand_sides(columns.len())?;
         for (k, column) in columns.iter_mut().enumerate() {
-            let flat = right_hand_sides[k * size..(k + 1) * size].as_chunks_mut::<3>().0;
-            for (to, from) in flat.iter_mut().zip(column.as_mut().iter()) {
-                *to = from.to_array();
+            let column = column.as_mut();
+            for (to, &node) in stored[k * node_count..].iter_mut().zip(nodes) {
+                *to = column[node as usize].to_array();
             }
         }
-        let solutions = self.factor.solve_right_hand_sides(columns.len())?;
+        self.factor.solve(columns.len());
+        let (nodes, stored) = self.factor.right_hand_sides(columns.len())?;
         for (k, column) in columns.iter_mut().enumerate() {
-            let flat = solutions[k * size..(k + 1) * size].as_chunks::<3>().0;
-            for (to, from) in column.as_mut().iter_mut().zip(flat) {
-                *to = (*from).into();
+            let column = column.as_mut();
+            for (&from, &node) in stored[k * node_count..].iter().zip(nodes) {
+                column[node as usize] = from.into();
             }
         }
         Ok(())
     }
 }
 
-/// Writes the lower triangle by columns: A_ij for i ≥ j is read as A_jiᵀ from row j, so that memory is read once from
-/// front to back.
-///
-/// Returns the first column with a nonfinite entry.
-fn copy_lower_triangle<S: FactorReal>(matrix: &BlockCsr<S>, values: &mut [S]) -> Option<usize> {
+/// The first column of the lower triangle with a nonfinite entry. Column (j, b) is read from row (j, b) of the upper
+/// triangle.
+fn first_undefined_column<S: FactorReal>(matrix: &BlockCsr<S>) -> Option<usize> {
     let pattern = matrix.pattern();
-    let mut place = 0;
-    let mut bad_column = None;
-    for node in 0..pattern.node_count() {
+    (0..pattern.node_count()).find_map(|node| {
         let diagonal = pattern.diagonal_slot(node);
-        for axis in 0..3 {
-            for slot in diagonal..pattern.row(node).end {
-                let row = &matrix.values()[slot].rows[axis];
-                let first = if slot == diagonal { axis } else { 0 };
-                for &value in &row[first..] {
-                    if !Real::is_finite(value) {
-                        bad_column.get_or_insert(3 * node + axis);
-                    }
-                    values[place] = value;
-                    place += 1;
-                }
-            }
+        let row = &matrix.values()[diagonal..pattern.row(node).end];
+        // One test per row of blocks: a sum of products with zero is zero, or undefined.
+        let zero: S = row.iter().fold(S::zero(), |sum, block| sum + undefined_if_any(block));
+        if zero == S::zero() {
+            return None;
         }
-    }
-    bad_column
+        let is_bad = |axis: usize, (k, block): (usize, &Mat3<S>)| {
+            let first = if k == 0 { axis } else { 0 };
+            block.rows[axis][first..].iter().any(|&value| !Real::is_finite(value))
+        };
+        let axis = (0..3).find(|&axis| row.iter().enumerate().any(|entry| is_bad(axis, entry)))?;
+        Some(3 * node + axis)
+    })
+}
+
+/// Zero if all entries are finite.
+fn undefined_if_any<S: FactorReal>(block: &Mat3<S>) -> S {
+    block.rows.as_flattened().iter().fold(S::zero(), |sum, &value| sum + value * S::zero())
 }
 
 /// Exact solves as a preconditioner. After a failed factorization it is the identity (z = r), which is still positive
@@ -243,5 +246,7 @@ impl<S: FactorReal> Preconditioner<S> for Cholesky<S> {
     }
 }
 
+#[cfg(test)]
+mod structure_tests;
 #[cfg(test)]
 mod tests;

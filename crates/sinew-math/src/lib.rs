@@ -13,6 +13,7 @@
 //! ```
 
 pub mod cholesky;
+pub mod cholesky_faer;
 pub mod coarse_grid;
 pub mod complex_step;
 pub mod eigen;

@@ -16,6 +16,7 @@ mod elimination;
 mod separator;
 
 pub use elimination::factor_size;
+pub(crate) use elimination::{elimination_tree, sort_by_postorder};
 
 /// Largest subgraph ordered by minimum degree. Neighbor sets are the bits of a `u128`; below a hundred vertices,
 /// separators do not pay.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::Real;
-use crate::cholesky::factor::{Factor, Symbolic};
+use crate::cholesky::factor::Factor;
+use crate::cholesky::symbolic::Symbolic;
 use crate::cholesky::{CholeskyError, FactorReal};
 use crate::ordering::{Graph, OrderingError, nested_dissection};
 
@@ -92,7 +93,7 @@ impl<S: Real> SymmetricMatrix<S> {
 pub struct SymmetricCholesky<S: FactorReal = f64> {
     column_offsets: Vec<u32>,
     rows: Vec<u32>,
-    factor: Factor<S>,
+    factor: Factor<S, 1>,
 }
 
 impl<S: FactorReal> SymmetricCholesky<S> {
@@ -101,9 +102,14 @@ impl<S: FactorReal> SymmetricCholesky<S> {
     /// # Errors
     /// As [`SymbolicCholesky::factor`](crate::cholesky::SymbolicCholesky::factor).
     pub fn new(matrix: &SymmetricMatrix<S>) -> Result<Self, CholeskyError> {
-        let order = nested_dissection(&Graph::from_rows(&matrix.column_offsets, &matrix.rows)?);
+        let graph = Graph::from_rows(&matrix.column_offsets, &matrix.rows)?;
+        let order = nested_dissection(&graph);
         let (column_offsets, rows) = (matrix.column_offsets.clone(), matrix.rows.clone());
-        let symbolic = Symbolic::new(matrix.size(), column_offsets.clone(), rows.clone(), order)?;
+        let stored = (0..matrix.size()).flat_map(|column| {
+            let slots = column_offsets[column] as usize..column_offsets[column + 1] as usize;
+            slots.map(move |slot| (column, matrix.rows[slot] as usize, slot))
+        });
+        let symbolic = Symbolic::new(&graph, &order, 1, stored)?;
         let mut cholesky = Self { column_offsets, rows, factor: Factor::prepare(Arc::new(symbolic))? };
         cholesky.refactor(matrix)?;
         Ok(cholesky)
@@ -117,11 +123,12 @@ impl<S: FactorReal> SymmetricCholesky<S> {
         if self.rows != matrix.rows || self.column_offsets != matrix.column_offsets {
             return Err(CholeskyError::PatternMismatch);
         }
-        self.factor.refactor(|values| {
-            values.copy_from_slice(&matrix.values);
-            let bad = matrix.values.iter().position(|&value| !Real::is_finite(value))?;
-            Some(matrix.column_offsets.partition_point(|&offset| offset as usize <= bad) - 1)
-        })
+        self.factor.invalidate();
+        if let Some(bad) = matrix.values.iter().position(|&value| !Real::is_finite(value)) {
+            let index = matrix.column_offsets.partition_point(|&offset| offset as usize <= bad) - 1;
+            return Err(CholeskyError::NotFinite { index });
+        }
+        self.factor.refactor(|slot| [[matrix.values[slot]]])
     }
 
     /// Solves A x = b in place: `x` holds b on entry and the solution on return. No allocation.
@@ -133,8 +140,15 @@ impl<S: FactorReal> SymmetricCholesky<S> {
         if x.len() != expected {
             return Err(CholeskyError::LengthMismatch { expected, actual: x.len() });
         }
-        self.factor.right_hand_sides(1)?.copy_from_slice(x);
-        x.copy_from_slice(self.factor.solve_right_hand_sides(1)?);
+        let (unknowns, stored) = self.factor.right_hand_sides(1)?;
+        for (to, &unknown) in stored.iter_mut().zip(unknowns) {
+            *to = [x[unknown as usize]];
+        }
+        self.factor.solve(1);
+        let (unknowns, stored) = self.factor.right_hand_sides(1)?;
+        for (&[from], &unknown) in stored.iter().zip(unknowns) {
+            x[unknown as usize] = from;
+        }
         Ok(())
     }
 }

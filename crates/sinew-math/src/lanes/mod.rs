@@ -237,7 +237,7 @@ impl<W: Work> LaneKernel for Apart<W> {
 
 /// The caller has checked that `level` is available.
 #[inline(always)]
-fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
+pub(crate) fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
     debug_assert!(level.is_available(), "level {level} must be checked before use");
     match level {
         #[cfg(target_arch = "x86_64")]

@@ -39,7 +39,7 @@ pub fn factor_size(graph: &Graph, permutation: &Permutation) -> u64 {
 }
 
 /// Parent of each position in the elimination tree; `u32::MAX` for roots.
-fn elimination_tree(graph: &Graph, old_from_new: &[u32]) -> Vec<u32> {
+pub(crate) fn elimination_tree(graph: &Graph, old_from_new: &[u32]) -> Vec<u32> {
     let count = old_from_new.len();
     let mut new_from_old = vec![0u32; count];
     for (new, &old) in old_from_new.iter().enumerate() {
@@ -68,7 +68,7 @@ fn elimination_tree(graph: &Graph, old_from_new: &[u32]) -> Vec<u32> {
 ///
 /// The factor keeps its size, and columns of equal pattern become adjacent, where a supernodal factorization can treat
 /// them as dense blocks.
-pub(super) fn sort_by_postorder(graph: &Graph, old_from_new: &mut Vec<u32>) {
+pub(crate) fn sort_by_postorder(graph: &Graph, old_from_new: &mut Vec<u32>) {
     let parent = elimination_tree(graph, old_from_new);
     let count = parent.len();
     let mut first_child = vec![u32::MAX; count];
