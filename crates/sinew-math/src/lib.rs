@@ -13,7 +13,6 @@
 //! ```
 
 pub mod cholesky;
-pub mod cholesky_faer;
 pub mod coarse_grid;
 pub mod complex_step;
 pub mod eigen;

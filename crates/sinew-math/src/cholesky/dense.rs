@@ -133,7 +133,7 @@ impl<S: StripReal> Subtract<'_, S> {
                 let end = self.columns.end.min(strips.end * S::STRIP);
                 let mut column = self.columns.start / 4 * 4;
                 while column < end {
-                    if WIDE && column % 8 == 0 && column + 4 < self.columns.end {
+                    if WIDE && column.is_multiple_of(8) && column + 4 < self.columns.end {
                         self.column_tiles::<V, R, 8>(column, &depth, &strips);
                         column += 8;
                     } else {
@@ -236,7 +236,10 @@ impl<S: StripReal> Narrow<'_, S> {
     }
 
     #[inline(always)]
-    fn block<V: LaneScalar<Element = S>, const R: usize, const C: usize>(&mut self, column: usize) -> Result<(), usize> {
+    fn block<V: LaneScalar<Element = S>, const R: usize, const C: usize>(
+        &mut self,
+        column: usize,
+    ) -> Result<(), usize> {
         let strip_count = self.panel.len() / self.width;
         let (own, lane) = (column / S::STRIP, column % S::STRIP);
         let line = own * self.width + column;

@@ -8,13 +8,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::Real;
 use crate::cholesky::dense::{compute_update, factor_panel};
 use crate::cholesky::extend::Extend;
 use crate::cholesky::layout::Layout;
 use crate::cholesky::strips::{AlignedLines, Strips};
 use crate::cholesky::symbolic::{Symbolic, Task};
 use crate::cholesky::{CholeskyError, FactorReal, solve};
-use crate::Real;
 use crate::lanes::{IsaLevel, active_isa, run_at};
 
 /// A numeric factor of a matrix of `B` × `B` blocks, with all its working memory.
@@ -77,12 +77,8 @@ impl<S: FactorReal, const B: usize> Factor<S, B> {
         let (symbolic, layout) = (&*self.symbolic, &self.layout);
         let numeric = Numeric { symbolic, layout, level: self.level, block: &block, number: PhantomData };
         let threads = if rayon::current_num_threads() == 1 { Threads::One } else { Threads::Many };
-        let memory = Part {
-            panels: self.panels.get_mut(),
-            first_panel: 0,
-            updates: self.updates.get_mut(),
-            first_update: 0,
-        };
+        let memory =
+            Part { panels: self.panels.get_mut(), first_panel: 0, updates: self.updates.get_mut(), first_update: 0 };
         numeric.run(&symbolic.tasks, threads, memory).map_err(|column| {
             let node = symbolic.supernodes.order.old_from_new()[column / B] as usize;
             CholeskyError::NotPositiveDefinite { index: B * node + column % B }

@@ -2,8 +2,8 @@
 //!
 //! The panel of a supernode, its columns of the factor, stays; panels stand in the order of elimination. Its update,
 //! the lower triangle that it adds to its parent, is needed until the parent has been eliminated. Places of updates are
-//! planned ahead: an update goes to the first gap that is large enough. Tasks have separate memory, nested like the
-//! tasks, so that independent ones can run at the same time.
+//! planned ahead: an update goes to the first gap that is large enough. Independent tasks have separate memory, so that
+//! they can run at the same time; what follows them reuses it.
 
 use std::ops::Range;
 
@@ -38,15 +38,23 @@ impl Layout {
             max_strips = max_strips.max(strip_count);
             lengths.push(if row_count > width { Strips::update::<S>(width).line_count(strip_count) } else { 0 });
         }
-        let mut layout = Self { panels, updates: vec![0..0; count], task_ends: vec![0; count], update_lines: 0, max_strips };
+        let mut layout =
+            Self { panels, updates: vec![0..0; count], task_ends: vec![0; count], update_lines: 0, max_strips };
         layout.update_lines = layout.place(symbolic, &symbolic.tasks, &lengths, 0);
         layout
     }
 
     /// Places the updates of a task from line `start` on; returns the end of its memory.
     fn place(&mut self, symbolic: &Symbolic, task: &Task, lengths: &[usize], start: usize) -> usize {
-        let begin = task.forks.iter().fold(start, |place, fork| self.place(symbolic, fork, lengths, place));
-        let mut gaps = Gaps { free: Vec::new(), begin, end: begin };
+        let mut gaps = Gaps { free: Vec::new(), end: start };
+        for fork in &task.forks {
+            // When the fork is done, only the update of its root is needed.
+            let begin = gaps.end;
+            gaps.end = self.place(symbolic, fork, lengths, begin);
+            let root = self.updates[fork.own.end - 1].clone();
+            gaps.give(begin..root.start);
+            gaps.give(root.end..gaps.end);
+        }
         for supernode in task.own.clone() {
             self.updates[supernode] = gaps.take(lengths[supernode]);
             for &child in symbolic.children(supernode) {
@@ -60,18 +68,17 @@ impl Layout {
     }
 }
 
-/// Free memory between `begin` and `end`, and whatever is needed behind.
+/// Free memory before `end`, and whatever is needed behind.
 struct Gaps {
     /// Ascending, never adjacent.
     free: Vec<Range<usize>>,
-    begin: usize,
     end: usize,
 }
 
 impl Gaps {
     fn take(&mut self, length: usize) -> Range<usize> {
         if length == 0 {
-            return self.begin..self.begin;
+            return self.end..self.end;
         }
         if let Some(index) = self.free.iter().position(|gap| gap.len() >= length) {
             let gap = &mut self.free[index];
@@ -95,8 +102,7 @@ impl Gaps {
     }
 
     fn give(&mut self, range: Range<usize>) {
-        // Updates of other tasks are not ours to reuse.
-        if range.is_empty() || range.start < self.begin {
+        if range.start == range.end {
             return;
         }
         let index = self.free.partition_point(|gap| gap.start < range.start);

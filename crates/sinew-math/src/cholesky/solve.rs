@@ -125,31 +125,34 @@ impl<S: StripReal> LaneKernel for Forward<'_, S> {
 }
 
 impl<S: StripReal> Forward<'_, S> {
-    /// `R`: strips at a time for vectors side by side, so that all sums stay in registers.
+    /// `T`: strips at once for vectors side by side, so that all sums stay in registers.
     #[inline(always)]
-    fn vectors<V: LaneScalar<Element = S>, const R: usize>(&mut self) {
+    fn vectors<V: LaneScalar<Element = S>, const T: usize>(&mut self) {
         let (mut start, end) = (0, self.local.len());
         while start < end {
             if end - start >= SIDE_BY_SIDE * self.length {
-                self.strips::<V, R, SIDE_BY_SIDE>(start);
+                self.strips::<V, 2, T, SIDE_BY_SIDE>(start);
                 start += SIDE_BY_SIDE * self.length;
             } else {
-                self.strips::<V, 4, 1>(start);
+                self.strips::<V, 4, 4, 1>(start);
                 start += self.length;
             }
         }
     }
 
-    /// Solves for `C` vectors from `start` on, `R` strips at a time.
+    /// Solves for `C` vectors from `start` on. Blocks of `R` strips determine the order of sums; `T` strips of a block
+    /// are computed at once.
     #[inline(always)]
-    fn strips<V: LaneScalar<Element = S>, const R: usize, const C: usize>(&mut self, start: usize) {
+    fn strips<V: LaneScalar<Element = S>, const R: usize, const T: usize, const C: usize>(&mut self, start: usize) {
         let strip_count = self.length / S::STRIP;
         let mut strip = 0;
         while strip < strip_count {
             let known = self.width.min(strip * S::STRIP);
             let end = if strip + R <= strip_count { strip + R } else { strip + 1 };
             if end - strip == R {
-                self.subtract::<V, R, C>(start, strip, 0..known);
+                for strip in (strip..end).step_by(T) {
+                    self.subtract::<V, T, C>(start, strip, 0..known);
+                }
             } else {
                 self.subtract::<V, 1, C>(start, strip, 0..known);
             }
@@ -178,7 +181,8 @@ impl<S: StripReal> Forward<'_, S> {
     ) {
         let (width, length, depth) = (self.width, self.length, columns.len());
         let mut sums = [[V::zero(); C]; R];
-        let lines: [&[S::Line]; R] = std::array::from_fn(|r| &self.panel[(strip + r) * width + columns.start..][..depth]);
+        let lines: [&[S::Line]; R] =
+            std::array::from_fn(|r| &self.panel[(strip + r) * width + columns.start..][..depth]);
         let solved: [&[S]; C] = std::array::from_fn(|c| &self.local[start + c * length + columns.start..][..depth]);
         for p in 0..depth {
             for c in 0..C {

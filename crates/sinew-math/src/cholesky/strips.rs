@@ -113,12 +113,7 @@ impl Strips {
     /// The lower triangle of the columns from `width` on: each strip ends at the diagonal.
     pub(super) fn update<S: StripReal>(width: usize) -> Self {
         let first_strip = width / S::STRIP;
-        Self {
-            first_strip,
-            first_column: width,
-            length: (first_strip + 1) * S::STRIP - width,
-            growth: S::STRIP,
-        }
+        Self { first_strip, first_column: width, length: (first_strip + 1) * S::STRIP - width, growth: S::STRIP }
     }
 
     /// Position of the line of a column in a strip.

@@ -30,9 +30,11 @@ fn matrix_of_edges(node_count: usize, edges: &[[u32; 2]]) -> BlockCsr {
 /// Patterns that make long chains, wide fronts, many children, several roots, and nothing at all.
 fn shapes() -> Vec<(&'static str, BlockCsr)> {
     let all_pairs = |n: u32| (0..n).flat_map(|i| (0..i).map(move |j| [j, i])).collect::<Vec<_>>();
-    let near = |n: u32, band: u32| (0..n).flat_map(|i| (i.saturating_sub(band)..i).map(move |j| [j, i])).collect::<Vec<_>>();
+    let near =
+        |n: u32, band: u32| (0..n).flat_map(|i| (i.saturating_sub(band)..i).map(move |j| [j, i])).collect::<Vec<_>>();
     let arrow: Vec<[u32; 2]> = (1..200).map(|i| [0, i]).collect();
-    let parts: Vec<[u32; 2]> = (0..40).flat_map(|p| all_pairs(1 + p % 7).into_iter().map(move |e| e.map(|i| i + 7 * p))).collect();
+    let parts: Vec<[u32; 2]> =
+        (0..40).flat_map(|p| all_pairs(1 + p % 7).into_iter().map(move |e| e.map(|i| i + 7 * p))).collect();
     let scattered: Vec<[u32; 2]> = (0..300usize)
         .map(|k| [noise(2 * k), noise(2 * k + 1)].map(|x| (x * 150.0) as u32))
         .filter(|[i, j]| i != j)
@@ -137,8 +139,7 @@ fn one_thread_and_many_give_the_same_bits_and_the_same_error() {
         })
         .into();
     assert!(results[0].1.is_err());
-    assert_eq!(results[0], results[1]);
-    assert_eq!(results[0], results[2]);
+    assert!(results[0] == results[1] && results[0] == results[2]);
 }
 
 fn check_levels<S: FactorReal>() {
@@ -159,7 +160,7 @@ fn check_levels<S: FactorReal>() {
         };
         let expected = solve_at(IsaLevel::Scalar);
         for level in IsaLevel::ALL.into_iter().filter(|level| level.is_available()) {
-            assert_eq!(solve_at(level), expected, "{level}");
+            assert!(solve_at(level) == expected, "{level}");
         }
     }
 }

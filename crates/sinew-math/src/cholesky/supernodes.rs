@@ -137,7 +137,7 @@ fn fundamental(graph: &Graph, old_from_new: &[u32]) -> Vec<Group> {
         for &child in &children {
             groups[child as usize].parent = id;
         }
-        let columns = vec![start as u32..end as u32];
+        let columns = Vec::from([start as u32..end as u32]);
         groups.push(Group { columns, width: end - start, rows, parent: NONE, children, zeros: 0, is_merged: false });
         start = end;
     }
@@ -198,9 +198,11 @@ fn renumber(mut groups: Vec<Group>, old_from_new: &[u32], block: usize) -> Resul
         }
     }
     // Descending work, as a stack: the last is taken first.
-    let sort = |list: &mut Vec<u32>| list.sort_by(|&a, &b| work[a as usize].total_cmp(&work[b as usize]).then(b.cmp(&a)));
-    let mut path: Vec<u32> =
-        (0..groups.len() as u32).filter(|&id| groups[id as usize].parent == NONE && !groups[id as usize].is_merged).collect();
+    let sort =
+        |list: &mut Vec<u32>| list.sort_by(|&a, &b| work[a as usize].total_cmp(&work[b as usize]).then(b.cmp(&a)));
+    let mut path: Vec<u32> = (0..groups.len() as u32)
+        .filter(|&id| groups[id as usize].parent == NONE && !groups[id as usize].is_merged)
+        .collect();
     sort(&mut path);
     let mut is_open = vec![false; groups.len()];
     let mut sorted = Vec::with_capacity(groups.len());

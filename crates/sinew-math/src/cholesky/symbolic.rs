@@ -86,7 +86,8 @@ impl Symbolic {
         let count = supernodes.count();
         let entries = locate(&supernodes, stored);
         let (runs, column_runs) = match_rows(&supernodes);
-        let mut pairs: Vec<(u32, u32)> = (0..count as u32).map(|child| (supernodes.parent[child as usize], child)).collect();
+        let mut pairs: Vec<(u32, u32)> =
+            (0..count as u32).map(|child| (supernodes.parent[child as usize], child)).collect();
         pairs.retain(|&(parent, _)| parent != NONE);
         pairs.sort_unstable();
         let offsets = (0..=count).map(|s| pairs.partition_point(|&(parent, _)| (parent as usize) < s)).collect();
@@ -151,7 +152,9 @@ fn locate(supernodes: &Supernodes, stored: impl Iterator<Item = (usize, usize, u
             let place = |node| Some(supernodes.place(supernode, node)? as u32);
             // Block (i, j) holds row i. Diagonal blocks are read above the diagonal.
             let is_transposed = row == new_from_old[j];
-            let entry = Entry { slot: slot as u32, row: place(row)?, column: place(column)?, is_transposed };
+            let (row, column) = (place(row), place(column));
+            debug_assert!(row.is_some() && column.is_some(), "the factor has a place for block ({i}, {j})");
+            let entry = Entry { slot: slot as u32, row: row?, column: column?, is_transposed };
             Some((supernode as u32, entry))
         })
         .collect();
