@@ -55,6 +55,7 @@ def skin(
     output: Many | None = None,
     animation: Word | None = None,
     cell: Word | None = None,
+    preview: bool = False,
     bones: Word | None = None,
     soft: bool = False,
     dynamic: bool = False,
@@ -81,8 +82,9 @@ def skin(
     - ``output``: Output files (.usda, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]
     - ``animation``: Name of the animation [default: the first animation]
     - ``cell``: Edge of a lattice cell, for example "5 mm" [default: about 20000 cells]
+    - ``preview``: Shows the motion within seconds: about 1500 cells, no self-contact, a loose tolerance [default output: out/CHARACTER_preview.usda]
     - ``bones``: Bones: auto, or a file (TOML) with a list `bones` as in `rig` of a scene [default: auto]
-    - ``soft``: Attaches flesh to the bones by springs instead of rigidly
+    - ``soft``: Attaches flesh to all bones by springs [default: only where the flesh is thinner than two cells, else rigidly]
     - ``dynamic``: Simulates inertia: flesh jiggles
     - ``young``: Young's modulus, for example "30 kPa" [default: 20 kPa]
     - ``poisson``: Poisson's ratio; 0.45 nearly preserves volume [default: 0.45]
@@ -95,13 +97,13 @@ def skin(
     - ``shutter``: For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to .usda files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
     - ``sub_frames``: For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
     - ``contact``: Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
-    - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell]
+    - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell or of a skin triangle, whichever is shorter]
     - ``no_pictures``: Draws no pictures, also none in the report
     - ``scene``: Writes the scene to this file instead of running it
     - ``resume``: Continues an interrupted run
     - ``force``: Also replaces files in the report folder that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(
@@ -135,7 +137,12 @@ def convert(
     every: Word | None = None,
     fields: Many | None = None,
     color: Word | None = None,
+    range: Word | None = None,
+    camera: Word | None = None,
     size: Word | None = None,
+    transparent: bool = False,
+    speed: Word | None = None,
+    set: Many | None = None,
     clips: Word | None = None,
     morph_targets: Word | None = None,
     yes: bool = False,
@@ -148,12 +155,17 @@ def convert(
     - ``every``: Takes every N-th recorded frame [default: 1]
     - ``fields``: Cell fields of .vtu files, separated by commas [default: as in the scene, else all]
     - ``color``: Field that colors pictures [default: as in the scene]
-    - ``size``: Width and height of pictures in pixels [default: as in the scene]
+    - ``range``: Values at both ends of the color bar, for example 0,"20 kPa" [default: as in the scene, else those of all frames]
+    - ``camera``: Where pictures are taken from: front, back, left, right, top, bottom, or angles in degrees: from the front to the right, and above the horizon, for example 30,20 [default: as in the scene]
+    - ``size``: Width and height of pictures and films in pixels [default: as in the scene]
+    - ``transparent``: Leaves out sky and ground: pictures are clear behind the bodies
+    - ``speed``: Speed of films; 1 is real time, 0.1 ten times slower [default: as in the scene]
+    - ``set``: Replaces a value of [record], for example record.edges=true
     - ``clips``: Frames per value clip of .usda files [default: clips only for long shots]
     - ``morph_targets``: Maximum number of morph targets of a body in .glb files, up to 32
     - ``yes``: Also writes more than a gigabyte
     """
-    return call_json(["convert"], [recording], {"--output": output, "--frames": frames, "--every": every, "--fields": fields, "--color": color, "--size": size, "--clips": clips, "--morph-targets": morph_targets, "--yes": yes})
+    return call_json(["convert"], [recording], {"--output": output, "--frames": frames, "--every": every, "--fields": fields, "--color": color, "--range": range, "--camera": camera, "--size": size, "--transparent": transparent, "--speed": speed, "--set": set, "--clips": clips, "--morph-targets": morph_targets, "--yes": yes})
 
 
 def new(
@@ -310,6 +322,7 @@ def fit(
     by: Many | None = None,
     output: Word | None = None,
     set: Many | None = None,
+    plots: bool = False,
     no_files: bool = False,
 ) -> Any:
     """Fits material parameters of a quasistatic scene to a measured curve.
@@ -319,9 +332,10 @@ def fit(
     - ``by``: Parameters to fit, for example bar.young,bar.poisson [default: the only stiffness]
     - ``output``: Folder for fit.csv and fit.html [default: out/fit/SCENE]
     - ``set``: Replaces a value of the scene, for example body.bar.material.young="10 kPa"
+    - ``plots``: Also writes every plot of the page as .svg and .csv
     - ``no_files``: Writes no files
     """
-    return call_json(["fit"], [scene, data], {"--by": by, "--output": output, "--set": set, "--no-files": no_files})
+    return call_json(["fit"], [scene, data], {"--by": by, "--output": output, "--set": set, "--plots": plots, "--no-files": no_files})
 
 
 def sweep(
@@ -352,6 +366,7 @@ def compare(
     second: Word,
     *,
     output: Word | None = None,
+    plots: bool = False,
     no_files: bool = False,
 ) -> Any:
     """Compares two runs: values over each other, differences on the bodies, one page.
@@ -359,9 +374,10 @@ def compare(
     - ``first``: Recording (.sinew), folder of a run, or table of probes (.csv)
     - ``second``: The same of another run
     - ``output``: The page [default: out/compare.html] [default: out/compare.html]
+    - ``plots``: Also writes every plot of the page as .svg and .csv
     - ``no_files``: Writes no page
     """
-    return call_json(["compare"], [first, second], {"--output": output, "--no-files": no_files})
+    return call_json(["compare"], [first, second], {"--output": output, "--plots": plots, "--no-files": no_files})
 
 
 def resume(
@@ -646,12 +662,14 @@ def bench_python(
 def bench_first_hour(
     *,
     repeats: Word | None = None,
+    no_sizes: bool = False,
 ) -> Any:
     """What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C.
 
     - ``repeats``: Number of runs; reports the median [default: 5]
+    - ``no_sizes``: Skips characters of five sizes, which take minutes
     """
-    return call_json(["bench", "first-hour"], [], {"--repeats": repeats})
+    return call_json(["bench", "first-hour"], [], {"--repeats": repeats, "--no-sizes": no_sizes})
 
 
 def bench_abuse(

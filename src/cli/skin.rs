@@ -413,6 +413,9 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         }
     }
     let _ = write!(text, "\n[record]\nskin = [{}]\napng = true\n", list(names));
+    if arguments.preview {
+        text.push_str("apng_frames = 24\nsize = [360, 270]\n");
+    }
     if let Some([first, last]) = arguments.frames {
         let _ = writeln!(text, "skin_frames = [{first}, {last}]");
     }
