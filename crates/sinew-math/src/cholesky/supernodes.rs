@@ -137,7 +137,7 @@ fn fundamental(graph: &Graph, old_from_new: &[u32]) -> Vec<Group> {
         for &child in &children {
             groups[child as usize].parent = id;
         }
-        let columns = Vec::from([start as u32..end as u32]);
+        let columns = std::iter::once(start as u32..end as u32).collect();
         groups.push(Group { columns, width: end - start, rows, parent: NONE, children, zeros: 0, is_merged: false });
         start = end;
     }

@@ -282,7 +282,10 @@ mod tests {
         let sets = ["record.camera.view=\"top\"", "record.size=[900, 300]"];
         let top = settings(&sets, Some("speed")).ok().unwrap().pictures;
         assert_eq!((top.eye, top.range, top.animation_size), (None, None, [900, 300]));
-        assert!((top.fit.elevation - 1.5708).abs() < 1e-3 && (top.fit.field_of_view - 0.349).abs() < 1e-3);
+        assert!(
+            (top.fit.elevation - std::f32::consts::FRAC_PI_2).abs() < 1e-3
+                && (top.fit.field_of_view - 0.349).abs() < 1e-3
+        );
         let problems =
             settings(&["body.0.density=3", "record.vtu=true", "record.range=[2, 1]", "record.siz=1"], Some("x"));
         let texts: Vec<String> = problems.err().unwrap().iter().map(ConvertError::report).collect();

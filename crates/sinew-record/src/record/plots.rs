@@ -45,7 +45,7 @@ impl Recorder for PlotRecorder {
         }
         // The first frame is not computed.
         if frame.index > 0 {
-            self.steps.push(StepReport { time: frame.time, ..frame.report.clone() });
+            self.steps.push(StepReport { time: frame.time, ..*frame.report });
         }
         Ok(())
     }

@@ -140,7 +140,7 @@ table! {
         /// Angle of the automatic camera about the up axis, from the front to the right \[rad\]. Default: that of `view`.
         azimuth: Option<f64> = quantity(Dimension::ANGLE).at_least(-6.3).at_most(6.3), optional, example("30 deg");
         /// Angle of the automatic camera above the horizon \[rad\]. Default: that of `view`.
-        elevation: Option<f64> = quantity(Dimension::ANGLE).at_least(-1.5708).at_most(1.5708), optional, example("20 deg");
+        elevation: Option<f64> = quantity(Dimension::ANGLE).at_least(-1.5709).at_most(1.5709), optional, example("20 deg");
         /// Position of the camera \[m\].
         eye: Option<[f64; 3]> = vector(length()), optional, example(["1 m", "-2 m", "1 m"]);
         /// The point at the center of the picture \[m\].
