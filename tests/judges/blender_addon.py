@@ -276,9 +276,9 @@ def jiggles():
 
 def ends_by_signal():
     """Ctrl-C during a script cancels the run, not the script."""
-    fresh("ends_by_signal", frames=(1, 2000))
+    fresh("ends_by_signal", frames=(1, 20000))
     thing = added("Ball", ball)
-    thing.sinew.substeps = 10
+    thing.sinew.cell, thing.sinew.substeps = 0.02, 10
     manifest = FOLDER / "ends_by_signal/sinew/Ball.run/manifest.json"
 
     def interrupt():
