@@ -1,8 +1,8 @@
 //! PNG stills and APNG animations.
 //!
 //! An animation shares one palette. Each frame stores only the rectangle that changed since the frame before, and
-//! within it only the changed pixels. Frames with a clear background are stored whole, in true color. Reference: W3C, "Portable Network Graphics (PNG) Specification, Third Edition"
-//! (2025).
+//! within it only the changed pixels. Frames with a clear background are stored whole, in true color. Reference: W3C,
+//! "Portable Network Graphics (PNG) Specification, Third Edition" (2025).
 
 use std::path::Path;
 
