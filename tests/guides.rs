@@ -91,6 +91,20 @@ fn from_mesh_generators() {
 }
 
 #[test]
+fn compare_sweep_fit() {
+    let page = "docs/guide/compare-sweep-fit.md";
+    run_page(page, |folder| {
+        let data = blocks(page, "text").into_iter().find(|text| text.starts_with("time")).expect("measured data");
+        std::fs::write(folder.join("pull.csv"), data).expect("a table");
+    });
+}
+
+#[test]
+fn editors() {
+    run_page("docs/guide/editors.md", |_| ());
+}
+
+#[test]
 fn gradients() {
     run_page("docs/guide/gradients.md", |_| ());
 }

@@ -103,6 +103,20 @@ fn honest_bomb() -> String {
     )
 }
 
+/// Seen: status 153 without a message, and a file that was half written.
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_with_a_message() {
+    let folder = fresh_folder("limits_file");
+    put(&folder, "block.toml", BLOCK);
+    let command = "ulimit -f 16; exec \"$0\" run block.toml -q -o out --set duration=10";
+    let output = Command::new("sh").args(["-c", command, env!("CARGO_BIN_EXE_sinew")]).current_dir(&folder).output();
+    let output = output.expect("a shell");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot write") && said.contains("File too large"), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_mesh_beyond_the_memory_is_refused_with_both_numbers() {

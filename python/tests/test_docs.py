@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from support import ROOT, need
+from support import ROOT, need, sinew_program
 
 
 def blocks(page, language="python"):
@@ -30,6 +30,31 @@ def test_the_snippets_of_a_guide_run_one_after_the_other(page, tmp_path):
         [sys.executable, "guide.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, env={**os.environ}
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_snippets_about_sweeps_run(tmp_path):
+    """Those on this machine: `test_sweep.py` sweeps on Ray and Dask."""
+    scene = next(block for block in blocks("README.md", "toml") if block.startswith("# block.toml"))
+    (tmp_path / "block.toml").write_text(scene, encoding="utf-8")
+    own = [block for block in blocks("docs/guide/sweeps.md") if "ray" not in block and "dask" not in block]
+    # Nobody submits the job: of its points there is nothing to collect yet.
+    script = "\n".join(own)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "16 points, 16 done" in done.stdout and "sbatch out/slurm/job.sh" in done.stdout, done.stdout
+
+
+def test_the_snippets_about_paraview_read_what_its_commands_write(tmp_path):
+    need("pyvista")
+    (tmp_path / "scenes").symlink_to(ROOT / "scenes")
+    page = "docs/guide/into-paraview.md"
+    for script in blocks(page, "sh"):
+        for line in script.strip().splitlines():
+            words = [sinew_program(), *line.split()[1:], "-q"]
+            subprocess.run(words, cwd=tmp_path, check=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", "\n".join(blocks(page))], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "displacement" in done.stdout, done.stdout
 
 
 def test_the_tutorial_runs_and_shows_pictures(tmp_path):

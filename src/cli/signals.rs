@@ -23,8 +23,9 @@ const MESSAGE_TIME: Duration = Duration::from_millis(200);
 /// Time of the first signal.
 static FIRST: OnceLock<Instant> = OnceLock::new();
 
-/// Installs the handler. A second signal stops the program at once.
+/// Installs the handlers. A second signal stops the program at once.
 pub(super) fn listen() -> Interrupt {
+    report_file_limit();
     // If handlers are not supported, Ctrl-C ends the program.
     let _ = ctrlc::set_handler(|| match FIRST.get() {
         None => {
@@ -36,6 +37,18 @@ pub(super) fn listen() -> Interrupt {
     });
     Interrupt::new(|| FIRST.get().is_some())
 }
+
+/// A write beyond `ulimit -f` becomes an error that names the file: without a handler, its signal ends the program
+/// without a word.
+#[cfg(unix)]
+fn report_file_limit() {
+    use std::sync::{Arc, atomic::AtomicBool};
+    // Nobody reads the flag: the write fails as soon as there is any handler.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+#[cfg(not(unix))]
+fn report_file_limit() {}
 
 fn end_when_saved() {
     let mut free_since = Instant::now();

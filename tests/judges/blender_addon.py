@@ -279,6 +279,8 @@ def ends_by_signal():
     fresh("ends_by_signal", frames=(1, 20000))
     thing = added("Ball", ball)
     thing.sinew.cell, thing.sinew.substeps = 0.02, 10
+    # Jobs in the background of a shell ignore Ctrl-C, and Python leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     manifest = FOLDER / "ends_by_signal/sinew/Ball.run/manifest.json"
 
     def interrupt():

@@ -1,5 +1,6 @@
 """What the judges share: the program, a folder to work in, and a count of what was checked."""
 
+import faulthandler
 import os
 import pathlib
 import shutil
@@ -9,6 +10,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SINEW = os.environ["SINEW"]
 WORK = pathlib.Path(os.environ["JUDGE_FOLDER"])
+
+# A judge takes a few minutes. One that waits for ever says where, and lets the others speak.
+faulthandler.dump_traceback_later(1500, exit=True)
 
 checked = 0
 failures = []

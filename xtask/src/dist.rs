@@ -60,8 +60,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn make(options: &Options) -> Result<Vec<PathBuf>, String> {
-    let triple = triple()?;
-    let mut sources = vec![(built_program(options, &triple)?, program_name(env!("CARGO_PKG_VERSION"), &triple))];
+    let (triple, is_linked_in) = triple()?;
+    let program = built_program(options, &triple, is_linked_in)?;
+    let mut sources = vec![(program, program_name(env!("CARGO_PKG_VERSION"), &triple))];
     if options.has_wheel {
         let wheel = python::built_wheel(PROFILE)?;
         let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -86,9 +87,9 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, String> {
     Ok(names.into_iter().chain([CHECKSUMS]).map(|name| folder.join(name)).collect())
 }
 
-/// The target to build for: musl on Linux where it is installed, because its programs need no libraries of the machine
-/// they run on.
-fn triple() -> Result<String, String> {
+/// The target to build for, and whether its C library is linked in by a flag. A static program needs no libraries of
+/// the machine it runs on: on Linux that of musl where it is installed, else that of glibc where its archive is.
+fn triple() -> Result<(String, bool), String> {
     let rustc = |arguments: &[&str]| {
         let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let said = Command::new(program).args(arguments).stderr(Stdio::null()).output();
@@ -96,15 +97,24 @@ fn triple() -> Result<String, String> {
     };
     let about = rustc(&["-vV"]).ok_or("cannot start rustc")?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
-    let Some(musl) = static_triple(host) else { return Ok(host.into()) };
+    let Some(musl) = static_triple(host) else { return Ok((host.into(), false)) };
     let libraries = rustc(&["--print", "target-libdir", "--target", &musl]);
     if libraries.is_some_and(|folder| Path::new(folder.trim()).is_dir()) {
-        return Ok(musl);
+        return Ok((musl, false));
+    }
+    if host.ends_with("-gnu") && has_static_glibc() {
+        return Ok((host.into(), true));
     }
     eprintln!(
         "not static: {musl} is not installed (`rustup target add {musl}`); the program needs the C library of {host}"
     );
-    Ok(host.into())
+    Ok((host.into(), false))
+}
+
+/// Whether the C compiler has the archive of glibc: it prints a path only if it knows one.
+fn has_static_glibc() -> bool {
+    let said = Command::new("cc").arg("-print-file-name=libc.a").stderr(Stdio::null()).output();
+    said.is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_absolute())
 }
 
 /// The target whose programs are static, for hosts that have one.
@@ -119,7 +129,7 @@ fn program_name(version: &str, triple: &str) -> String {
 }
 
 /// The given program, or ours, built for a target.
-fn built_program(options: &Options, triple: &str) -> Result<PathBuf, String> {
+fn built_program(options: &Options, triple: &str, is_linked_in: bool) -> Result<PathBuf, String> {
     if let Some(program) = &options.program {
         return Ok(program.clone());
     }
@@ -127,6 +137,11 @@ fn built_program(options: &Options, triple: &str) -> Result<PathBuf, String> {
     let folder = target().join("dist-build");
     let mut build = cargo(["build", "--bin", "sinew", "--profile", PROFILE, "--target", triple, "--target-dir"]);
     build.arg(&folder);
+    if is_linked_in {
+        // `--target` keeps the flag away from build scripts and macros.
+        let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+        build.env("RUSTFLAGS", format!("{flags} -C target-feature=+crt-static"));
+    }
     if stream("dist", &mut build).is_failure() {
         return Err("the program cannot be built".into());
     }

@@ -1,7 +1,8 @@
-//! Chores of the repository: `cargo xtask test | docs | rustdoc | wheel | addon | dist | demo | bench`.
+//! Chores of the repository: `cargo xtask test | abuse | docs | rustdoc | wheel | addon | dist | demo | bench`.
 //!
 //! One small dependency, so that the first `cargo xtask` on a fresh clone compiles in seconds.
 
+mod abuse;
 mod addon;
 mod deny;
 mod dist;
@@ -28,6 +29,13 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test [--full] [--only NAME]...  Everything CI runs: format, lints, tests, scenes, examples, licenses
                                   --full adds the large sizes; --only keeps the steps whose name contains NAME
+  abuse [OPTIONS]                 Random scenes, meshes, recordings, command lines and signals against the program, with precious files around;
+                                  folders of faulty cases are kept in target/abuse/faults
+                                  --count N         number of cases [default: 100000]
+                                  --first N         first case [default: 0]
+                                  --only N          one case
+                                  --program FILE    take this program instead of building ours
+                                  --json            print the report as JSON
   docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts, and those of the Python
                                   module if Python is installed
   rustdoc [--private] [--open]    Build the pages of all crates with rendered formulas; a warning is an error
@@ -35,7 +43,7 @@ Commands:
   wheel                           Build the Python wheel into target/wheels and print its path
   addon                           Write the add-on for Blender as an archive into target/addon and print its path
   dist [OPTIONS]                  Build a stripped program, the wheel, the add-on for Blender and their SHA-256 into target/dist and print their
-                                  paths; the program is static where the musl target of this machine is installed
+                                  paths; the program is static where the musl target or the archive of glibc is installed
                                   --no-wheel        without the wheel
                                   --program FILE    take this program instead of building ours
   demo                            Run the demo and write the pictures of README and guide (docs/images/)
@@ -61,6 +69,7 @@ fn main() -> ExitCode {
     let rest = arguments.get(1..).unwrap_or_default();
     match arguments.first().map(String::as_str) {
         Some("test") => test::run(rest),
+        Some("abuse") => abuse::run(rest),
         Some("docs") => docs(),
         Some("rustdoc") => rustdoc::run(rest),
         Some("demo") => demo(),

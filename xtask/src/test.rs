@@ -6,6 +6,7 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use crate::abuse;
 use crate::deny;
 use crate::judges;
 use crate::opensim;
@@ -44,13 +45,14 @@ impl Options {
     }
 }
 
-const STEPS: [(&str, fn(&Options) -> Outcome); 11] = [
+const STEPS: [(&str, fn(&Options) -> Outcome); 12] = [
     ("format", format),
     ("lint", lint),
     ("tests", tests),
     ("doc tests", doc_tests),
     ("doc pages", doc_pages),
     ("scenes", scenes::run),
+    (abuse::NAME, abuse::check),
     ("examples", examples),
     (judges::NAME, judges::run),
     (opensim::NAME, opensim::run),

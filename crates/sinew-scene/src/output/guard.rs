@@ -16,7 +16,7 @@ impl fmt::Display for OutputClash {
     }
 }
 
-/// Reports outputs that are inputs, that share a path, or that are folders.
+/// Reports outputs that are inputs, that share a path, or that are folders or devices.
 ///
 /// Writing replaces the name, never the target of a link: a link `a.obj` to an input is protected like the input.
 pub fn check_outputs(
@@ -34,6 +34,9 @@ pub fn check_outputs(
                 .push(format!("{shown} is read by this command, which would overwrite it\nhint: choose another name"));
         } else if output.is_dir() {
             problems.push(format!("{shown} is a folder"));
+        } else if output.exists() && !output.is_file() {
+            // Renaming would replace the device itself.
+            problems.push(format!("{shown} is a device or a pipe, which cannot be replaced by a file"));
         }
         if let Some(other) = seen.insert(place(output), output.into()) {
             problems.push(format!("{} and {shown} are the same file", other.display()));
@@ -104,6 +107,16 @@ mod tests {
         assert!(check_outputs([folder.path("a.obj")], [folder.path("link.obj")]).is_err());
         assert!(check_outputs([folder.path("link.obj")], [folder.path("a.obj")]).is_err());
         assert!(check_outputs([folder.path("link.obj")], [folder.path("link.obj")]).is_err());
+    }
+
+    /// Seen: a rename put a file in the place of a device.
+    #[cfg(unix)]
+    #[test]
+    fn sockets_and_devices_are_not_outputs() {
+        let folder = TestFolder::new("guard-socket");
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path("a.obj")).unwrap();
+        let error = check_outputs([""; 0], [folder.path("a.obj")]).unwrap_err().to_string();
+        assert!(error.contains("is a device or a pipe"), "{error}");
     }
 
     #[test]
