@@ -47,7 +47,8 @@ pub enum Background {
     Clear,
 }
 
-/// Least and most texels per side of the key light's depth map; in between, about one per pixel.
+/// Least and most texels per side of the key light's depth map; in between, about one per pixel of bodies that fill half of
+/// the picture.
 const SHADOW_SIZE: [usize; 2] = [256, 1024];
 
 /// Largest side of a picture \[pixels\]: 64 megapixels exceed any screen and still fit in memory.
@@ -104,8 +105,9 @@ impl Renderer {
         let setting = self.setting(view);
         let projection = setting.projection();
         let lights = Lights::new(&projection, view.up);
-        let side = self.width.max(self.height).next_power_of_two().clamp(SHADOW_SIZE[0], SHADOW_SIZE[1]);
-        let shadow = SoftShadow::new(&prepared, lights.key, if self.is_draft { side / 2 } else { side });
+        let side = self.width.max(self.height);
+        let texels = (side / 2).next_power_of_two().clamp(SHADOW_SIZE[0], SHADOW_SIZE[1]);
+        let shadow = SoftShadow::new(&prepared, lights.key, if self.is_draft { texels / 2 } else { texels });
         let occlusion = match self.is_draft {
             true => Occlusion::open_sky(&prepared, view.up),
             false => Occlusion::new(&prepared, view.up, view.ground, side),
@@ -244,14 +246,22 @@ impl Pass<'_> {
             return self.open_pixel(x, y, lattice);
         }
         let [constant, per_column, per_row] = self.ground_inverse_depth;
+        // The ground hides bodies below it.
+        let is_hidden = |[ox, oy]: [f32; 2], inverse_depth: f32| {
+            constant + per_column * (px + ox) + per_row * (py + oy) > inverse_depth * (1.0 + 1e-4)
+        };
+        // Most pixels of a body show one triangle.
+        let is_whole = sources.iter().all(|&source| source == sources[0])
+            && !OFFSETS.iter().zip(inverse_depths).any(|(&offset, &depth)| is_hidden(offset, depth));
+        if is_whole {
+            return (display(display_weight(self.surface(sources[0], px + 0.5, py + 0.5))), 255);
+        }
         let mut groups = [Group { source: NOTHING, count: 0, offset: [0.0; 2] }; SAMPLES];
         let mut used = 0;
         for s in 0..SAMPLES {
             let [ox, oy] = OFFSETS[s];
             let mut source = sources[s];
-            // The ground hides bodies below it.
-            let ground = constant + per_column * (px + ox) + per_row * (py + oy);
-            if source != NOTHING && ground > inverse_depths[s] * (1.0 + 1e-4) {
+            if source != NOTHING && is_hidden(OFFSETS[s], inverse_depths[s]) {
                 source = NOTHING;
             }
             let known = groups[..used].iter().position(|g| self.is_same_piece(g.source, source));
