@@ -91,6 +91,10 @@ pub struct Simulation {
     pub notes: Vec<String>,
 }
 
+/// With more pairs of bodies that may touch, pairs have no probes: their number grows with the square of that of bodies, and
+/// a table of a million columns helps nobody.
+const MAX_PAIR_PROBES: usize = 10_000;
+
 impl Simulation {
     /// Creates a simulation at time zero, with the standard probes and those in `probes`.
     pub fn new(
@@ -125,8 +129,16 @@ impl Simulation {
             (0..model.forces_of::<Bone>().count())
                 .map(|bone| Box::new(CoverProbe::new(&model, bone)) as Box<dyn Probe>),
         );
-        let pairs: Vec<[usize; 2]> = model.contact.pairs().map(|(g, h, _)| [g, h]).collect();
-        all.extend(pairs.into_iter().map(|groups| Box::new(ContactProbe { groups }) as Box<dyn Probe>));
+        let mut notes = Vec::new();
+        let pair_count = model.contact.pairs().count();
+        if pair_count <= MAX_PAIR_PROBES {
+            let pairs: Vec<[usize; 2]> = model.contact.pairs().map(|(g, h, _)| [g, h]).collect();
+            all.extend(pairs.into_iter().map(|groups| Box::new(ContactProbe { groups }) as Box<dyn Probe>));
+        } else {
+            notes.push(format!(
+                "{pair_count} pairs may touch: contact of single pairs has no values of its own above {MAX_PAIR_PROBES} pairs"
+            ));
+        }
         all.extend(probes);
         let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
@@ -154,7 +166,7 @@ impl Simulation {
             interrupt: Interrupt::default(),
             removals: None,
             past: None,
-            notes: Vec::new(),
+            notes,
         };
         simulation.set_interrupt(Interrupt::ambient());
         simulation

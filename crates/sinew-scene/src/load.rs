@@ -175,7 +175,8 @@ mod tests {
         // Numbers that a page leaves out.
         let snippet = snippet.replace('…', "0, 0, 0");
         let first = snippet.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-        let of_body = ["position", "rotation", "remove", "muscle", "sheath", "mesh", "scale", "material_", "rig", "over"];
+        let of_body =
+            ["position", "rotation", "remove", "muscle", "sheath", "mesh", "scale", "material_", "rig", "over"];
         let is_of_body = of_body.iter().any(|key| first.starts_with(key)) || first.starts_with("[body.");
         let mut head = String::from(if snippet.contains("duration") { "" } else { "duration = 1\n" });
         if is_of_body {

@@ -1,5 +1,6 @@
 //! The collision surface: everything that can touch, as vertices and triangles.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sinew_geometry::shape::{AnyShape, Plane, Pose};
@@ -66,6 +67,18 @@ pub struct PairRule {
     pub modulus: f64,
 }
 
+/// The index of pairs that pass through each other.
+const NO_RULE: u32 = u32::MAX;
+
+impl PairRule {
+    /// Equal for equal rules.
+    fn bits(&self) -> [u64; 8] {
+        let Self { mode, friction, bounce, stiffness, tangential, onset, gap, modulus } = *self;
+        let numbers = [friction, bounce, stiffness, tangential, onset, gap, modulus].map(f64::to_bits);
+        std::array::from_fn(|i| if i < 7 { numbers[i] } else { u64::from(mode == ContactMode::Barrier) })
+    }
+}
+
 /// A collider that is a half-space. Its barrier needs only vertices.
 #[derive(Clone, Debug)]
 pub struct PlaneGroup {
@@ -99,8 +112,10 @@ pub struct ContactModel {
     pub creep: f64,
     /// Pairs of groups, g ≤ h, with a restitution below 1, and its β.
     pub bouncing: Vec<(usize, usize, f64)>,
-    /// Rule of groups g and h at index g · count + h.
-    rules: Vec<Option<PairRule>>,
+    /// All different rules.
+    rules: Vec<PairRule>,
+    /// Index of the rule of groups g and h at g · count + h, or [`NO_RULE`]. Thousands of bodies have millions of pairs.
+    pair_rules: Vec<u32>,
     /// First entry of each vertex in `entries`, and one past the last; vertices of colliders have none.
     offsets: Vec<u32>,
     /// Points and weights that carry vertices.
@@ -206,22 +221,40 @@ pub(crate) fn facing_areas(rest: &[Vec3], triangles: &[[u32; 3]]) -> Vec<f64> {
 }
 
 impl ContactModel {
-    pub(crate) fn new(parts: &Parts<'_>, rules: &[(Party, Party, ContactRule)], creep: f64) -> Self {
+    pub(crate) fn new(
+        parts: &Parts<'_>,
+        rules: impl DoubleEndedIterator<Item = (Party, Party, ContactRule)> + Clone,
+        creep: f64,
+    ) -> Self {
         let mut model = Self { offsets: vec![0], creep, ..Self::default() };
-        let mut parties: Vec<Party> = rules.iter().flat_map(|&(a, b, _)| [a, b]).collect();
+        let mut parties: Vec<Party> = rules.clone().flat_map(|(a, b, _)| [a, b]).collect();
         parties.sort_unstable();
         parties.dedup();
         for &party in &parties {
             model.add_group(parts, party);
         }
         let count = model.groups.len();
-        model.rules = vec![None; count * count];
-        for &(a, b, rule) in rules {
+        model.pair_rules = vec![NO_RULE; count * count];
+        let mut known: BTreeMap<[u64; 8], u32> = BTreeMap::new();
+        // Most rules have the restitution of the one before.
+        let mut bounce = (f64::NAN, 0.0);
+        // The last word on a pair counts.
+        for (a, b, rule) in rules.rev() {
             let find = |party| parties.binary_search(&party).expect("listed above");
             let (g, h) = (find(a), find(b));
-            let rule = model.complete(g, h, rule);
-            model.rules[g * count + h] = Some(rule);
-            model.rules[h * count + g] = Some(rule);
+            if model.pair_rules[g * count + h] != NO_RULE {
+                continue;
+            }
+            if bounce.0 != rule.restitution {
+                bounce = (rule.restitution, bounce_damping(rule.restitution));
+            }
+            let rule = model.complete(g, h, rule, bounce.1);
+            let index = *known.entry(rule.bits()).or_insert_with(|| {
+                model.rules.push(rule);
+                (model.rules.len() - 1) as u32
+            });
+            model.pair_rules[g * count + h] = index;
+            model.pair_rules[h * count + g] = index;
         }
         let bouncing = model.pairs().filter(|(g, h, rule)| g != h && rule.bounce > 0.0);
         model.bouncing = bouncing.map(|(g, h, rule)| (g, h, rule.bounce)).collect();
@@ -366,14 +399,14 @@ impl ContactModel {
         self.tet_groups.resize(self.tets.len(), group as u32);
     }
 
-    fn complete(&self, g: usize, h: usize, rule: ContactRule) -> PairRule {
+    fn complete(&self, g: usize, h: usize, rule: ContactRule, bounce: f64) -> PairRule {
         let (a, b) = (&self.groups[g], &self.groups[h]);
         let softer = if a.modulus <= b.modulus { a } else { b };
         let modulus = if softer.modulus.is_finite() { softer.modulus } else { RIGID_MODULUS };
         PairRule {
             mode: rule.mode,
             friction: rule.friction,
-            bounce: bounce_damping(rule.restitution),
+            bounce,
             stiffness: rule.stiffness.unwrap_or_else(|| usual_stiffness(modulus, softer.cell)),
             tangential: rule.tangential,
             onset: ONSET_IN_CELLS * a.cell.min(b.cell),
@@ -396,7 +429,8 @@ impl ContactModel {
     /// Rule of two groups.
     #[inline]
     pub fn rule(&self, g: usize, h: usize) -> Option<&PairRule> {
-        self.rules[g * self.groups.len() + h].as_ref()
+        // `NO_RULE` is beyond the end.
+        self.rules.get(self.pair_rules[g * self.groups.len() + h] as usize)
     }
 
     /// Pairs of groups that have a rule, g ≤ h.
@@ -412,17 +446,18 @@ impl ContactModel {
 
     /// Whether some rule is of this mode.
     pub fn has(&self, mode: ContactMode) -> bool {
-        self.rules.iter().flatten().any(|rule| rule.mode == mode)
+        self.rules.iter().any(|rule| rule.mode == mode)
     }
 
     /// Whether a pair of groups has friction.
     pub fn has_friction(&self) -> bool {
-        self.rules.iter().flatten().any(|rule| rule.friction > 0.0)
+        self.rules.iter().any(|rule| rule.friction > 0.0)
     }
 
     /// For each pair of groups whether it has a rule of this mode.
     pub fn paired(&self, mode: ContactMode) -> Vec<bool> {
-        self.rules.iter().map(|rule| rule.is_some_and(|rule| rule.mode == mode)).collect()
+        let has_mode = |&index: &u32| self.rules.get(index as usize).is_some_and(|rule| rule.mode == mode);
+        self.pair_rules.iter().map(has_mode).collect()
     }
 
     /// Group of a triangle.

@@ -158,23 +158,17 @@ impl Assembler {
         let point_count = self.kinematics.point_count();
         let parts = Parts { point_count, bodies: &flesh, colliders, rigid };
         let outside = |contact: &&ContactForce| self.parts.colliders[contact.collider].side == Side::Outside;
-        let mut all = rules.clone();
-        all.extend(
-            contacts
-                .iter()
-                .filter(outside)
-                .map(|contact| (contact.party, Party::Collider(contact.collider), ContactRule::default())),
-        );
-        let surfaces = ContactModel::new(&parts, &all, creep);
+        let with_colliders = contacts
+            .iter()
+            .filter(outside)
+            .map(|contact| (contact.party, Party::Collider(contact.collider), ContactRule::default()));
+        let surfaces = ContactModel::new(&parts, rules.iter().copied().chain(with_colliders), creep);
         // Penalty contact with colliders is a separate force.
-        let rules: Vec<_> = rules
-            .into_iter()
-            .filter(|(a, b, rule)| {
-                let has_collider = matches!(a, Party::Collider(_)) || matches!(b, Party::Collider(_));
-                !(has_collider && rule.mode == ContactMode::Penalty)
-            })
-            .collect();
-        let contact = ContactModel::new(&parts, &rules, creep);
+        let of_surfaces = rules.iter().copied().filter(|(a, b, rule)| {
+            let has_collider = matches!(a, Party::Collider(_)) || matches!(b, Party::Collider(_));
+            !(has_collider && rule.mode == ContactMode::Penalty)
+        });
+        let contact = ContactModel::new(&parts, of_surfaces, creep);
         contacts.iter_mut().for_each(|force| force.meeting = contact.bouncing.len() + force.index);
         Contact { contacts, bones, contact, surfaces }
     }
