@@ -4,9 +4,9 @@
 
 mod abuse;
 mod addon;
-mod deny;
 mod dist;
 mod judges;
+mod licenses;
 mod opensim;
 mod peers;
 mod pictures;

@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::abuse;
-use crate::deny;
 use crate::judges;
+use crate::licenses;
 use crate::opensim;
 use crate::python;
 use crate::rustdoc;
@@ -57,7 +57,7 @@ const STEPS: [(&str, fn(&Options) -> Outcome); 12] = [
     (judges::NAME, judges::run),
     (opensim::NAME, opensim::run),
     (python::NAME, python::run),
-    ("licenses", deny::run),
+    ("licenses", licenses::run),
 ];
 
 /// Runs the steps, prints the table, and fails if one of them failed.
