@@ -88,11 +88,13 @@ fn summary(name: &str, scene: &Scene, overview: &Overview) -> String {
         text += &format!("  collider {}\n", collider.name);
     }
     let expectations: usize = scene.expect.values().map(Vec::len).sum();
+    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     text += &format!(
-        "  {} frames at {}/s, {} values, {expectations} expectations\n",
-        scene.frame_count(),
+        "  {} at {}/s, {}, {}\n",
+        counted(scene.frame_count(), "frame"),
         format_number(scene.frame_rate),
-        simulation.probe_names().len(),
+        counted(simulation.probe_names().len(), "value"),
+        counted(expectations, "expectation"),
     );
     text += &format!("  expected: about {:.0} MiB", (overview.memory / (1024.0 * 1024.0)).max(1.0));
     let seconds = format!("{:.0e}", overview.seconds.max(1.0)).parse().unwrap_or(overview.seconds);

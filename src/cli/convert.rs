@@ -144,7 +144,8 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         let name = output.files.first().filter(|_| count == 1).unwrap_or(&output.path);
         console.note(&format!("wrote {}: {}{more}", name.display(), bytes(output.bytes)));
     }
-    console.note(&format!("{} frames in {}", report.frames, duration(start.elapsed())));
+    let frames = if report.frames == 1 { "frame" } else { "frames" };
+    console.note(&format!("{} {frames} in {}", report.frames, duration(start.elapsed())));
     if arguments.json {
         console::print(&format!("{}\n", to_json(&report)))?;
     }
@@ -162,7 +163,8 @@ fn sizes(plan: &Plan<'_>) -> String {
         })
         .collect();
     let count = plan.frame_count();
-    format!("{count} frames become\n{}", table::layout(&rows, &[false, true]).trim_end())
+    let verb = if count == 1 { "frame becomes" } else { "frames become" };
+    format!("{count} {verb}\n{}", table::layout(&rows, &[false, true]).trim_end())
 }
 
 fn to_json(report: &ConvertReport) -> serde_json::Value {

@@ -127,16 +127,18 @@ fn all(problems: &[String]) -> Failure {
 }
 
 fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let hint = match nearest(name, known.clone()) {
+    // Overrides write `body.NAME.material.young`, gradients `NAME.young`.
+    let short = name.strip_prefix("body.").map(|rest| rest.replacen(".material.", ".", 1));
+    let short = short.as_deref().and_then(|short| known.clone().find(|other| *other == short));
+    let hint = match short.or_else(|| nearest(name, known.clone())) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => {
-            let few: Vec<&str> =
-                known.filter(|other| other.split('.').next() == name.split('.').next()).take(8).collect();
+            let mut few: Vec<&str> =
+                known.clone().filter(|other| other.split('.').next() == name.split('.').next()).take(8).collect();
             if few.is_empty() {
-                "`sinew check SCENE` lists them".into()
-            } else {
-                format!("there are {}", few.join(", "))
+                few = known.take(8).collect();
             }
+            format!("there are {}", few.join(", "))
         }
     };
     format!("there is no {kind} \"{name}\"\nhint: {hint}")

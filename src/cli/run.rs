@@ -166,6 +166,7 @@ fn verdict(outcome: &RunOutcome, folder: Option<&Path>, console: Console) -> Res
     let missed = outcome.expectations.iter().filter(|check| !check.reached).count();
     // Status 0 means that all expectations were reached and hold.
     match (failed, missed) {
+        (0, 0) if all == 1 => console.note("1 expectation holds"),
         (0, 0) if all > 0 => console.note(&format!("{all} expectations hold")),
         (0, 0) => {}
         (failed, 0) => console::message(&format!("{failed} of {all} expectations failed")),

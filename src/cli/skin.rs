@@ -181,7 +181,13 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
-    let rig = load_rig(&arguments.character).map_err(|error| Failure::Other(error.to_string()))?;
+    let rig = load_rig(&arguments.character).map_err(|error| {
+        let extension = arguments.character.extension().unwrap_or_default();
+        let is_ours = ["glb", "gltf"].iter().any(|known| extension.eq_ignore_ascii_case(known));
+        let hint =
+            if is_ours { "" } else { "\nhint: characters are .glb and .gltf files; Blender makes them of others" };
+        Failure::Other(format!("{error}{hint}"))
+    })?;
     let outputs = arguments.outputs();
     check(arguments, &rig, &outputs)?;
     let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
@@ -256,12 +262,17 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
     let animation = rig.animation(arguments.animation.as_deref());
     match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
         Err(error) => of_character(error.to_string()),
-        Ok(None) => of_character("the character has no animation; hint: export it with its animation".into()),
+        Ok(None) => {
+            let hint = "export it with its animation; in a scene, `rig = { still = true }` takes it as it is";
+            of_character(format!("the character has no animation; hint: {hint}"));
+        }
         Ok(Some([first, last])) => {
             let span = Span::new(arguments, [first, last]);
             if span.start > last {
+                let frame = (last * arguments.frame_rate + 1e-6).floor();
+                let hint = arguments.frames.map_or_else(String::new, |_| format!("; hint: its last frame is {frame}"));
                 let last = format_quantity(last, Dimension::TIME);
-                of_character(format!("the animation ends at {last}, before the start of the simulation"));
+                of_character(format!("the animation ends at {last}, before the start of the simulation{hint}"));
             }
             if span.duration < 0.0 {
                 of_character("the last frame comes before --start".into());

@@ -47,7 +47,7 @@ pub enum FileError {
         kind: &'static str,
     },
     /// No format has the extension.
-    #[error("{}: no format has the extension `{extension}`; there are {known}", path.display())]
+    #[error("{}: no format has the extension `{extension}`; there are {known}{}", path.display(), way_out(extension))]
     Extension {
         /// The file.
         path: PathBuf,
@@ -103,6 +103,16 @@ pub fn save(mesh: &MeshData, path: &Path, options: &WriteOptions) -> Result<Vec<
     let files =
         encode(mesh, format, &extension, options).map_err(|source| FileError::Encode { path: path.into(), source })?;
     Ok(files.into_iter().map(|EncodedFile { extension, bytes }| (path.with_extension(extension), bytes)).collect())
+}
+
+/// A hint for popular formats that are not ours.
+fn way_out(extension: &str) -> &'static str {
+    match extension {
+        ".fbx" | ".blend" => "\nhint: Blender turns it into .glb or .obj",
+        ".usd" | ".usda" | ".usdc" | ".usdz" | ".abc" => "\nhint: Blender and Houdini turn it into .glb or .obj",
+        ".vti" | ".vts" | ".vtr" => "\nhint: `cast_to_unstructured_grid` of pyvista turns it into a grid for .vtu",
+        _ => "",
+    }
 }
 
 /// The format of a file by its extension.

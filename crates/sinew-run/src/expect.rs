@@ -321,6 +321,7 @@ impl std::fmt::Display for Tolerance {
 impl std::fmt::Display for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.claim {
+            Claim::Near { value, tolerance } if *value == 0.0 && *tolerance == NINE_DIGITS => write!(f, "0 exactly")?,
             Claim::Near { value, tolerance } => write!(f, "{} {tolerance}", format_number(*value))?,
             Claim::AtLeast(least) => write!(f, "≥ {}", format_number(*least))?,
             Claim::AtMost(most) => write!(f, "≤ {}", format_number(*most))?,

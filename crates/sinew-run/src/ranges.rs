@@ -170,7 +170,8 @@ impl RangeWatch {
         let tell = |((range, name), worst): (&(Range, String), &Worst)| {
             let number = |value: f64| format_number(format!("{value:.2e}").parse().unwrap_or(value));
             let Worst { value, limits: [low, high], time, frames } = *worst;
-            let when = format!("at {} s, beyond in {frames} frames", number(time));
+            let count: String = if frames == 1 { "one frame".into() } else { format!("{frames} frames") };
+            let when = format!("(worst at {} s; in {count})", number(time));
             match range {
                 Range::Velocity => format!(
                     "fibers of {name} move at {} × `max_velocity` {when}: force–velocity curves say nothing of such speeds",

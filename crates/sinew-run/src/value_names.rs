@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use sinew_scene::spec::Scene;
 use sinew_scene::spec::expect::path_of;
 use sinew_scene::spec::lab::Protocol;
-use sinew_scene::{Diagnostic, SceneError, suggest};
+use sinew_scene::value_table::ValueKind;
+use sinew_scene::{Diagnostic, Dimension, Quantity, SceneError, suggest};
 
 use crate::compile::compile;
 use crate::lab::{figure_names, unknown_specimen};
@@ -18,13 +19,14 @@ use crate::lab::{figure_names, unknown_specimen};
 pub(crate) const MESH_SIZE: &str = "h";
 
 /// A problem for every name in `[expect]` and `[study]` that is not in `known`, the values of the scene, and for those
-/// in `[lab]`.
+/// in `[lab]`; also for every number in `[expect]` with a unit that does not fit its value.
 pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     let key = |path: String| move |message| scene.source.key_problem(&path, message);
     for name in scene.expect.keys() {
         problems.extend(check(name, known, "this scene", key(format!("expect.\"{name}\""))));
     }
+    problems.extend(wrong_units(scene));
     if let Some(study) = &scene.study {
         if study.x != MESH_SIZE {
             problems.extend(check(&study.x, known, "this scene", |message| scene.problem("study.x", message)));
@@ -41,6 +43,34 @@ pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
         }
     }
     problems
+}
+
+/// A problem for every expected number whose unit does not fit its value.
+fn wrong_units(scene: &Scene) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    for (name, expectations) in &scene.expect {
+        let Some(own) = ValueKind::of(name).and_then(|kind| dimension(kind.unit)) else { continue };
+        for number in 0..expectations.len() {
+            let place = path_of(name, expectations, number);
+            let keys = ["value", "min", "max", "absolute"].map(|key| format!("{place}.{key}"));
+            for path in std::iter::once(place).chain(keys) {
+                let Some(text) = scene.source.text_at(&path) else { continue };
+                // The decoder has reported text that is no quantity.
+                let Ok(quantity) = Quantity::parse(text) else { continue };
+                if quantity.dimension != own && quantity.dimension != Dimension::NUMBER {
+                    let problem = scene.problem(&path, format!("`{name}` is {}", own.describe()));
+                    problems.push(problem.label(format!("{text:?} is {}", quantity.dimension.describe())));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// The dimension of a unit as the table of values writes it, such as `kg m²/s`.
+fn dimension(unit: &str) -> Option<Dimension> {
+    let text = unit.replace(' ', "*").replace('²', "^2");
+    Quantity::parse(&format!("1 {text}")).ok().map(|quantity| quantity.dimension)
 }
 
 /// Checks the value names of other scenes in `compare`. Compiles those scenes, which takes less time than a useless

@@ -82,6 +82,21 @@ fn every_unknown_name_is_told_at_its_line_with_what_was_meant() {
 }
 
 #[test]
+fn units_of_expectations_must_fit_their_values() {
+    let text = format!(
+        "{BLOCK}\n[expect]\n\"tip.displacement.z\" = {{ max = \"-1 N\" }}\n\"block.volume\" = [\"1 l\", {{ min = 0 }}]\n\"energy.total\" = {{ min = \"-1 kJ\" }}\n"
+    );
+    let message = refused(&text);
+    for (name, dimension, wrong) in
+        [("tip.displacement.z", "a length", "-1 N"), ("block.volume", "a plain number", "1 l")]
+    {
+        assert!(message.contains(&format!("`{name}` is {dimension}")), "{message}");
+        assert!(message.contains(&place(&text, &format!("\"{wrong}\""))), "{message}");
+    }
+    assert_eq!(message.matches("error:").count(), 2, "{message}");
+}
+
+#[test]
 fn a_name_without_a_likeness_gets_the_nearest_values() {
     let message = refused(&format!("{BLOCK}\n[expect]\n\"tip.z\" = {{ max = 0 }}\n"));
     assert!(message.contains("the nearest of "), "{message}");

@@ -126,6 +126,10 @@ fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &mut Vec<Diag
     found.retain(|problem| !broken.contains(&line(problem)));
 }
 
+/// Extensions of meshes, which are given in place of a scene now and then.
+const MESHES: [&str; 14] =
+    ["obj", "ply", "stl", "glb", "gltf", "vtu", "vtk", "msh", "ele", "node", "inp", "feb", "mesh", "meshb"];
+
 /// The text of a file, or the reason why it cannot be a scene.
 fn read_text(path: &Path) -> Result<String, SceneError> {
     let unreadable = |reason: std::io::Error| SceneError::unreadable(path, &reason);
@@ -134,6 +138,12 @@ fn read_text(path: &Path) -> Result<String, SceneError> {
     if size.is_dir() {
         let problem = Diagnostic::nowhere(format!("`{}` is a folder, not a scene file", path.display()));
         return Err(SceneError::nowhere(problem.hint("name the .toml file inside it")));
+    }
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    if MESHES.contains(&extension.as_str()) {
+        let problem = Diagnostic::nowhere(format!("`{}` is a mesh, not a scene file", path.display()));
+        let hint = "`sinew new FILE.toml --mesh` writes a scene for it; `sinew skin` gives a rigged character flesh";
+        return Err(SceneError::nowhere(problem.hint(hint)));
     }
     // The size of a pipe or device is not known in advance, so the limit is checked while reading.
     let mut bytes = Vec::with_capacity(size.len().min(LARGEST_SCENE) as usize);

@@ -100,6 +100,11 @@ impl Source {
         self.descend(path).node.span
     }
 
+    /// The text at a path, such as `5 mm`; `None` for other values, and if it is not in the file.
+    pub fn text_at(&self, path: &str) -> Option<&str> {
+        self.node(path)?.as_text()
+    }
+
     /// The value at a path; `None` if it is not in the file.
     pub(crate) fn node(&self, path: &str) -> Option<&Node> {
         let found = self.descend(path);

@@ -133,7 +133,9 @@ fn crossing(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
         Remedy::new(change, "contact.mode = \"barrier\"".into(), option)
     };
     let remedies = match settings.contact {
-        None => vec![barrier("without contact, flesh passes through itself; a barrier prevents that")],
+        None => vec![barrier(
+            "without contact, flesh passes through itself; a barrier prevents that, and `--preview` leaves it out",
+        )],
         Some((ContactMode::Penalty, _)) => vec![
             barrier(
                 "springs let surfaces penetrate a little; a barrier does not, if flesh does not start out intersecting",

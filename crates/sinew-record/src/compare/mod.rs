@@ -3,6 +3,7 @@
 mod bodies;
 mod side;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -68,7 +69,8 @@ pub struct ValueDifference {
     pub largest: f64,
     /// Its time \[s\].
     pub time: f64,
-    /// Largest difference as a part of the range of both runs.
+    /// Largest difference as a part of the range of both runs. Components of one quantity share the widest of their
+    /// ranges, and a range is at least a millionth of the largest value with this unit: noise is not a difference.
     pub relative: f64,
     /// The value in both runs at the end of the shorter one.
     pub ends: [f64; 2],
@@ -106,7 +108,7 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, CompareError> 
     }
     let is_shared = |name: &str| !SOLVER.contains(&name) && sides[1].values(name).is_some();
     let names: Vec<&String> = sides[0].probes.iter().map(|probe| &probe.0).filter(|name| is_shared(name)).collect();
-    let mut values: Vec<ValueDifference> = names.into_iter().filter_map(|name| difference(&sides, name)).collect();
+    let mut values = relate(names.into_iter().filter_map(|name| difference(&sides, name)).collect());
     if values.is_empty() {
         return Err(nothing("no value has the same name at the same times"));
     }
@@ -131,8 +133,9 @@ pub fn compare(first: &Path, second: &Path) -> Result<Comparison, CompareError> 
     Ok(Comparison { sides, values, missing, bodies: found.differences, notes, pictures })
 }
 
-/// The largest difference of a value at the times of the first run; `None` without common times.
-fn difference(sides: &[Side; 2], name: &str) -> Option<ValueDifference> {
+/// The largest difference of a value at the times of the first run, still without its share of the range, and the
+/// lowest and highest value of both runs; `None` without common times.
+fn difference(sides: &[Side; 2], name: &str) -> Option<(ValueDifference, [f64; 2])> {
     let [a, b] = [sides[0].values(name)?, sides[1].values(name)?];
     let pairs: Vec<(f64, [f64; 2])> = sides[0]
         .times
@@ -149,9 +152,53 @@ fn difference(sides: &[Side; 2], name: &str) -> Option<ValueDifference> {
         .iter()
         .flat_map(|pair| pair.1)
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    let largest = distance(worst.1);
-    let relative = if largest > 0.0 { largest / (high - low) } else { 0.0 };
-    Some(ValueDifference { name: name.into(), largest, time: worst.0, relative, ends })
+    let found = ValueDifference { name: name.into(), largest: distance(worst.1), time: worst.0, relative: 0.0, ends };
+    Some((found, [low, high]))
+}
+
+/// Ranges below this part of the largest value with the same unit are noise of the solver.
+const NOISE: f64 = 1e-6;
+
+/// Puts the differences in relation to the ranges of their quantities.
+fn relate(found: Vec<(ValueDifference, [f64; 2])>) -> Vec<ValueDifference> {
+    let mut ranges: BTreeMap<String, f64> = BTreeMap::new();
+    let mut sizes: BTreeMap<&'static str, f64> = BTreeMap::new();
+    for (value, [low, high]) in &found {
+        let range = ranges.entry(quantity(&value.name).to_string()).or_insert(0.0);
+        *range = range.max(high - low);
+        if let Some(unit) = unit_of_size(&value.name) {
+            let size = sizes.entry(unit).or_insert(0.0);
+            *size = size.max(low.abs()).max(high.abs());
+        }
+    }
+    let related = found.into_iter().map(|(mut value, _)| {
+        let range = ranges.get(quantity(&value.name)).copied().unwrap_or(0.0);
+        let size = unit_of_size(&value.name).and_then(|unit| sizes.get(unit)).copied().unwrap_or(0.0);
+        if value.largest > 0.0 {
+            value.relative = value.largest / range.max(NOISE * size);
+        }
+        value
+    });
+    related.collect()
+}
+
+/// The name of a vector or tensor without its component, such as `bar.force.x-max`; other names as they are.
+fn quantity(name: &str) -> &str {
+    let is_component = |last: &str| last.len() <= 2 && !last.is_empty() && last.chars().all(|c| matches!(c, 'x'..='z'));
+    match name.rsplit_once('.') {
+        Some((quantity, last)) if is_component(last) => quantity,
+        _ => name,
+    }
+}
+
+/// The unit in which values are of similar size; torques compare with energies. `None` for plain numbers, which may
+/// be anything.
+fn unit_of_size(name: &str) -> Option<&'static str> {
+    match unit_of(name)? {
+        "" => None,
+        "N m" => Some("J"),
+        unit => Some(unit),
+    }
 }
 
 /// The input files of a path, for checks of outputs.
@@ -271,5 +318,29 @@ impl Comparison {
             "missing": self.missing,
             "notes": self.notes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_not_a_difference() {
+        let found = |name: &str, low: f64, high: f64| {
+            let ends = [low, high];
+            let difference = ValueDifference { name: name.into(), largest: high - low, time: 0.0, relative: 0.0, ends };
+            (difference, ends)
+        };
+        let related = relate(vec![
+            found("bar.force.x-max.x", 0.0, 4.0),
+            found("bar.force.x-max.y", -1e-8, 1e-8),
+            found("bar.torque.x-max.z", 0.0, 1e-10),
+            found("bar.energy.elastic", 0.0, 0.3),
+            found("bar.energy.kinetic", 0.0, 0.0),
+        ]);
+        let shares: Vec<f64> = related.iter().map(|value| value.relative).collect();
+        assert!(shares[0] > 0.99 && shares[3] > 0.99, "{shares:?}");
+        assert!(shares[1] < 1e-7 && shares[2] < 1e-3 && shares[4] == 0.0, "{shares:?}");
     }
 }

@@ -68,6 +68,10 @@ impl Side {
         let mut lines = text.lines();
         let header = lines.next().unwrap_or_default();
         let names: Vec<&str> = header.split(',').map(|name| name.trim().trim_matches('"')).collect();
+        if header.contains('[') {
+            let reason = "its columns have units: it is measured data, for `sinew fit` or `sinew lab --beside`";
+            return Err(broken(reason.into()));
+        }
         if names.first() != Some(&"time") || names.len() < 2 {
             return Err(broken("its first column is not `time`".into()));
         }

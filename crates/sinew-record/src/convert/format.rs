@@ -101,6 +101,7 @@ pub(super) fn known_formats(extension: &str) -> String {
     let list: Vec<String> = rows.collect();
     let hint = match extension {
         "abc" => "\nhint: for Alembic write .usda; Blender, Houdini and Maya read it and export Alembic",
+        "fbx" => "\nhint: for FBX write .usda; Blender and Maya read it and export FBX",
         "usd" | "usdc" | "usdz" => "\nhint: write .usda; `usdcat in.usda -o out.usdc` makes it binary",
         "gltf" => "\nhint: write .glb, which is glTF in one file",
         "mov" | "avi" | "mkv" | "m4v" => "\nhint: write .mp4, or .gif, which needs no other program",

@@ -303,11 +303,12 @@ fn time(time: &TimeFacts) -> String {
             slow.frame, slow.seconds, slow.newton, slow.linear, slow.contacts
         );
     }
-    let _ = write!(
-        html,
-        "</tbody></table></div><p class=\"note\">Half of the frames took {} Newton iterations or fewer.</p>",
-        time.usual_newton
-    );
+    let usual: String = match time.usual_newton {
+        0 => "no Newton iteration".into(),
+        1 => "at most one Newton iteration".into(),
+        count => format!("{count} Newton iterations or fewer"),
+    };
+    let _ = write!(html, "</tbody></table></div><p class=\"note\">Half of the frames took {usual}.</p>");
     html
 }
 

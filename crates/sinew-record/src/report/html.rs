@@ -323,11 +323,15 @@ pub(crate) fn convergence_plots(steps: &[StepReport]) -> Vec<Plot> {
     ];
     let residual = vec![column("residual", &|i| steps[i].relative_residual)];
     let total = vec![column("total", &|i| steps[i].timing.total.as_secs_f64() * 1e3)];
-    vec![
+    let mut plots = vec![
         plot("Iterations per frame", "iterations [–]", iterations, Scale::Linear),
         plot("Relative residual", "residual [–]", residual, Scale::Logarithmic),
-        plot("Time per frame", "computing time [ms]", total, Scale::Linear),
-    ]
+    ];
+    // A recording does not say how long its frames took.
+    if steps.iter().any(|step| !step.timing.total.is_zero()) {
+        plots.push(plot("Time per frame", "computing time [ms]", total, Scale::Linear));
+    }
+    plots
 }
 
 fn convergence(html: &mut String, data: &ReportData) {

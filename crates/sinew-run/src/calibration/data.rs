@@ -58,6 +58,15 @@ impl Measurements {
             .map(|(number, line)| (number + 1, line.trim()))
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let Some((_, header)) = rows.next() else { return Err(vec!["the table is empty".into()]) };
+        for (mark, name) in [(';', "semicolons"), ('\t', "tabs")] {
+            if header.contains(mark) && !header.contains(',') {
+                let hint = "separate them by commas, and write decimals with a point";
+                return Err(vec![format!("the columns are separated by {name}\nhint: {hint}")]);
+            }
+        }
+        if cells(header).iter().all(|cell| cell.parse::<f64>().is_ok()) {
+            return Err(vec!["the first line names the columns; here it has numbers".into()]);
+        }
         let mut problems = Vec::new();
         let heads: Vec<Head> =
             cells(header).iter().enumerate().map(|(k, cell)| Head::read(cell, k == 0, known, &mut problems)).collect();
@@ -189,6 +198,9 @@ mod tests {
         for (text, expected) in [
             ("", "the table is empty"),
             ("time\n0\n", "two columns"),
+            ("time;bar.volume\n0;1\n", "separated by semicolons"),
+            ("time\tbar.volume\n0\t1\n", "separated by tabs"),
+            ("0,1\n1,1\n", "names the columns"),
             ("time,bar.force.x-max.x [kPa]\n0,1\n", "is in kPa, but the value of the scene is in N"),
             ("time [mm],bar.force.x-max.x\n0,1\n", "is in mm, but the value of the scene is in s"),
             ("time,bar.volume [l]\n0,1\n", "plain number"),
