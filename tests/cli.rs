@@ -150,6 +150,26 @@ fn check_reads_and_compiles_without_running() {
     assert!(stderr(&output).contains("frame_rat"), "{}", stderr(&output));
 }
 
+/// Seen: a forgotten unit, a cell as large as the body, and two bodies in one place were "ok" without a word.
+#[test]
+fn check_tells_what_is_seldom_meant() {
+    let folder = fresh_folder("cli_check_advice");
+    let notes = |text: &str| {
+        let output = sinew().arg("check").arg(write_scene(&folder, text)).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let sound = notes(BLOCK);
+    assert!(!["softer", "hardly", "one place"].iter().any(|word| sound.contains(word)), "{sound}");
+    assert!(notes(&BLOCK.replace("\"30 kPa\"", "30")).contains("softer than any tissue"));
+    assert!(notes(&BLOCK.replace("\"1 cm\"", "1")).contains("block has 6 cells: it hardly bends"));
+    let body = &BLOCK[BLOCK.find("[[body]]").expect("a body")..BLOCK.find("[[probe]]").expect("a probe")];
+    let second = body.replace("\"block\"", "\"other\"");
+    let two = format!("{}{second}", BLOCK.replace("region = \"x-max\"", "body = \"block\"\nregion = \"x-max\""));
+    assert!(notes(&two).contains("block and other start in one place and will pass through each other"));
+    assert!(!notes(&format!("{two}position = [1, 0, 0]\n")).contains("pass through"));
+}
+
 #[test]
 fn check_tells_sizes_and_values() {
     let folder = fresh_folder("cli_check_values");

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sinew_fem::Simulation;
-use sinew_run::overview::Overview;
+use sinew_geometry::Aabb;
+use sinew_run::overview::{Overview, PartOverview};
 use sinew_run::value_names::check_compared;
+use sinew_scene::spec::body::Body;
 use sinew_scene::value_table::ValueKind;
 use sinew_scene::{Dimension, Scene, format_number, format_quantity};
 
@@ -46,7 +48,8 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
                     text += &values(&overview.simulation);
                 }
                 console::print(&text)?;
-                overview.simulation.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
+                let notes = overview.simulation.notes.iter().cloned().chain(advice(&scene, &overview));
+                notes.for_each(|note| console.note(&format!("note: {note}")));
             }
             Err(error) => {
                 bad += 1;
@@ -100,6 +103,61 @@ fn summary(name: &str, scene: &Scene, overview: &Overview) -> String {
     let seconds = format!("{:.0e}", overview.seconds.max(1.0)).parse().unwrap_or(overview.seconds);
     text += &format!(" and roughly {} on this machine\n", duration(Duration::from_secs_f64(seconds)));
     text
+}
+
+/// Tissue is stiffer than this: λ + 2μ \[Pa\]. Brain, the softest, has about a kilopascal.
+const SOFTEST: f64 = 200.0;
+
+/// A body of fewer cells is a test of a law, or its cells are as large as itself.
+const FEW_CELLS: usize = 12;
+
+/// What is allowed but seldom meant: a unit that was forgotten, cells as large as the body, bodies that pass through each
+/// other.
+fn advice(scene: &Scene, overview: &Overview) -> Vec<String> {
+    let model = overview.simulation.model();
+    let mut notes = Vec::new();
+    for body in &model.bodies {
+        let modulus = body.modulus();
+        if modulus < SOFTEST {
+            let shown = format_quantity(rounded(modulus), Dimension::PRESSURE);
+            notes.push(format!(
+                "{} is softer than any tissue (λ + 2μ = {shown}): a number without a unit counts in pascals, `\"30 kPa\"` is fat",
+                body.name
+            ));
+        }
+    }
+    let coarse: Vec<&PartOverview> =
+        overview.parts.iter().filter(|part| (1..FEW_CELLS).contains(&part.cells)).collect();
+    if let Some(PartOverview { name, cells, .. }) = coarse.first() {
+        let others =
+            if coarse.len() > 1 { format!(", and {} others are as coarse", coarse.len() - 1) } else { String::new() };
+        notes.push(format!(
+            "{name} has {cells} cell{}{others}: it hardly bends; a `cell` without a unit counts in meters",
+            if *cells == 1 { "" } else { "s" }
+        ));
+    }
+    if scene.contact.is_none() {
+        notes.extend(overlap(scene, overview));
+    }
+    notes
+}
+
+/// The first two bodies whose boxes overlap, where no contact keeps them apart and nothing connects them.
+fn overlap(scene: &Scene, overview: &Overview) -> Option<String> {
+    let model = overview.simulation.model();
+    let positions = &model.initial_state().positions;
+    let boxes: Vec<Aabb> = model.bodies.iter().map(|body| Aabb::from_points(&positions[body.points.clone()])).collect();
+    let is_tied = |a: usize, b: usize| {
+        let (a, b) = (&scene.body[a], &scene.body[b]);
+        let names = |from: &Body, to: &str| {
+            from.bind.iter().any(|bind| bind.to == to) || from.over.iter().any(|layer| layer.body == to)
+        };
+        names(a, &b.name) || names(b, &a.name)
+    };
+    let mut pairs = (0..boxes.len()).flat_map(|a| (a + 1..boxes.len()).map(move |b| (a, b)));
+    let (a, b) = pairs.find(|&(a, b)| boxes[a].overlaps(&boxes[b]) && !is_tied(a, b))?;
+    let [a, b] = [a, b].map(|body| &model.bodies[body].name);
+    Some(format!("{a} and {b} start in one place and will pass through each other: there is no `[contact]`"))
 }
 
 /// Rounds to three digits.

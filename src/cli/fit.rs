@@ -51,6 +51,11 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+    let is = |path: &Path, extension: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension));
+    if is(&arguments.scene, "csv") && is(&arguments.data, "toml") {
+        let [scene, data] = [&arguments.data, &arguments.scene].map(|path| path.display());
+        return Err(Failure::Other(format!("the scene comes first\nhint: sinew fit {scene} {data}")));
+    }
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     use_threads_of(&scene);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
+use sinew_record::record::ColorField;
 use sinew_scene::spec::Scene;
 use sinew_scene::spec::expect::path_of;
 use sinew_scene::spec::lab::Protocol;
@@ -27,6 +28,14 @@ pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
         problems.extend(check(name, known, "this scene", key(format!("expect.\"{name}\""))));
     }
     problems.extend(wrong_units(scene));
+    let fields = ColorField::NAMES.map(|(name, _)| name.to_string());
+    if let Some(name) = scene.record.color.as_ref().filter(|&name| !fields.contains(name)) {
+        let problem = scene.problem("record.color", format!("there is no field `{name}` to color by"));
+        problems.push(problem.hint(match suggest::value_hint(name, &fields) {
+            Some(hint) => hint,
+            None => format!("fields are {}", fields.join(", ")),
+        }));
+    }
     if let Some(study) = &scene.study {
         if study.x != MESH_SIZE {
             problems.extend(check(&study.x, known, "this scene", |message| scene.problem("study.x", message)));

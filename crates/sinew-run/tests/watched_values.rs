@@ -239,3 +239,10 @@ fn what_a_rigid_does_not_have_cannot_be_watched() {
     let notes = checked(&BRICK.replace("\"10 cm\", 0, 0", "10, 0, 0")).expect("it is sound");
     assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("meters"), "{notes:?}");
 }
+
+/// Seen: `check` accepted the name, and the run ended at its first picture.
+#[test]
+fn fields_that_color_pictures_are_known_before() {
+    let message = refused(&format!("{BRICK}\n[record]\ncolor = \"vonmises\"\n"));
+    assert!(message.contains("no field `vonmises` to color by") && message.contains("`von_mises`"), "{message}");
+}

@@ -5,12 +5,20 @@ use crate::spec::MAX_FRAMES;
 use crate::spec::lab::Protocol;
 use crate::value::{Dimension, format_number, format_quantity};
 
+/// Longest fiber of a protocol, in optimal lengths: passive tension tears muscle long before.
+const MAX_FIBER_LENGTH: f64 = 4.0;
+
 impl Checker<'_> {
     pub(super) fn check_lab(&mut self) {
         let lab = &self.scene.lab;
         if !(lab.lengths[0] < lab.lengths[1]) {
             let problem = self.at("lab.lengths", "the second length must be greater than the first");
             self.report(problem);
+        }
+        if lab.lengths[1] > MAX_FIBER_LENGTH {
+            let problem = self.at("lab.lengths", "no muscle can be stretched that far");
+            let hint = "lengths count in optimal fiber lengths, not in meters: [0.7, 1.4] is usual";
+            self.report(problem.label(format!("at most {MAX_FIBER_LENGTH}")).hint(hint));
         }
         if lab.loads.is_empty() {
             let problem = self.at("lab.loads", "there must be at least one load");
