@@ -83,21 +83,30 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     Some(name)
 }
 
-/// Everything in `scenes/`, including friction, tracks, rigid bodies, studies and comparisons.
-#[test]
-fn every_scene_that_is_killed_continues_with_the_same_bits() {
+/// Every second scene of `scenes/`, from the first or the second on: friction, tracks, rigid bodies, studies, comparisons.
+fn kill_and_resume_half(half: usize) {
     let mut seed = 0x9e37_79b9_7f4a_7c15u64;
     let folder = support::root().join("scenes");
     let mut resumed = Vec::new();
-    for path in support::files() {
-        let is_scene = path.starts_with(&folder) && path.extension().is_some_and(|extension| extension == "toml");
-        if !is_scene || path.to_string_lossy().contains("_large") {
-            continue;
-        }
+    let is_scene = |path: &PathBuf| {
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        path.starts_with(&folder) && is_toml && !path.to_string_lossy().contains("_large")
+    };
+    for path in support::files().into_iter().filter(is_scene).skip(half).step_by(2) {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         resumed.extend(kill_and_resume(&path, seed >> 33));
     }
-    assert!(resumed.len() >= 10, "only {resumed:?} have three frames");
+    assert!(resumed.len() >= 5, "only {resumed:?} have three frames");
+}
+
+#[test]
+fn scenes_that_are_killed_continue_with_the_same_bits() {
+    kill_and_resume_half(0);
+}
+
+#[test]
+fn the_other_scenes_that_are_killed_continue_with_the_same_bits() {
+    kill_and_resume_half(1);
 }
 
 #[test]

@@ -129,8 +129,11 @@ fn advice(scene: &Scene, overview: &Overview) -> Vec<String> {
     let coarse: Vec<&PartOverview> =
         overview.parts.iter().filter(|part| (1..FEW_CELLS).contains(&part.cells)).collect();
     if let Some(PartOverview { name, cells, .. }) = coarse.first() {
-        let others =
-            if coarse.len() > 1 { format!(", and {} others are as coarse", coarse.len() - 1) } else { String::new() };
+        let others = match coarse.len() {
+            1 => String::new(),
+            2 => ", and one other body is as coarse".into(),
+            count => format!(", and {} others are as coarse", count - 1),
+        };
         notes.push(format!(
             "{name} has {cells} cell{}{others}: it hardly bends; a `cell` without a unit counts in meters",
             if *cells == 1 { "" } else { "s" }

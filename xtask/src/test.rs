@@ -143,7 +143,7 @@ fn lint(_: &Options) -> Outcome {
 /// Unit and integration tests; also builds the program, because tests call it.
 fn tests(options: &Options) -> Outcome {
     let mut command = if has_cargo_command("nextest") {
-        cargo(["nextest", "run", "--workspace", "--release", "--no-fail-fast", "--status-level", "fail"])
+        cargo(["nextest", "run", "--workspace", "--release", "--no-fail-fast", "--status-level", "slow"])
     } else {
         cargo(["test", "--workspace", "--release", "--lib", "--bins", "--tests", "--no-fail-fast", "--quiet"])
     };
