@@ -242,13 +242,28 @@ fn the_demo_keeps_a_scene_that_was_changed() {
     assert_eq!(read(folder.join("out/demo/fist.toml")), "# mine");
 }
 
+/// The keys of `[record]` that take true, false or a file name.
+fn outputs() -> Vec<String> {
+    let schema: serde_json::Value =
+        serde_json::from_slice(&sinew(Path::new("."), &["schema"]).stdout).expect("the schema is JSON");
+    let keys = schema["$defs"]["record"]["properties"].as_object().expect("the keys of `[record]`");
+    let is_output = |key: &serde_json::Value| {
+        let types: Vec<&str> =
+            key["anyOf"].as_array().into_iter().flatten().filter_map(|t| t["type"].as_str()).collect();
+        types == ["boolean", "string"]
+    };
+    keys.iter().filter(|(_, key)| is_output(key)).map(|(name, _)| name.clone()).collect()
+}
+
 /// The plan of a run is complete: a run with every output writes only files that its manifest announces.
 #[test]
 fn a_run_writes_nothing_that_it_did_not_announce() {
     let folder = support::fresh_folder("files-announced");
-    let all = "vtu = true\nusd = true\nglb = true\nobj = true\nply = true\npc2 = true\nmdd = true\nnpz = true\npng = true\n\
-               apng = true\nsize = [64, 64]\nclips = 1";
-    put(folder.join("short.toml"), &format!("{}{all}\n", SHORT.replace("report = false", "report = true")));
+    let outputs = outputs();
+    assert!(outputs.len() > 12, "{outputs:?}");
+    let all: String = outputs.iter().map(|key| format!("{key} = true\n")).collect();
+    let all = format!("{all}plots = true\nsize = [64, 64]\nclips = 1\n");
+    put(folder.join("short.toml"), &SHORT.replace("report = false\n", &all));
     let output = sinew(&folder, &["run", "short.toml", "-o", "out", "-q"]);
     assert_eq!(code(&output), 0, "{}", text(&output));
     let manifest: serde_json::Value = serde_json::from_str(&read(folder.join("out/manifest.json"))).unwrap();

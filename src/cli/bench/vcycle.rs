@@ -354,6 +354,9 @@ mod tests {
             let counts = ["multigrid_cg", "vcycle", "jacobi_cg", "cg"].map(|name| curve(name).len());
             assert!(counts[0] < counts[1] && 5 * counts[1] < counts[2] && counts[2] < counts[3], "{counts:?}");
         }
+        // The system of the arm is that of its bent state.
+        let straight = Problem { bent: None, ..Problem::arm(32, 0.3) };
+        assert_ne!(straight.curves().unwrap()["cg"], Problem::arm(32, 0.3).curves().unwrap()["cg"]);
     }
 
     /// Half of the arm is as at rest, the other is turned by 1.2 rad; the bone is held.

@@ -4,6 +4,8 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use super::*;
+use crate::layout::LANES;
+use crate::tangent::GRADIENT;
 use crate::{Method, Multigrid, MultigridParams, SolveReport, TangentKind};
 
 /// A cube with both ends held and one moved by half its length, and the right-hand side of its first Newton step (X7).
@@ -189,6 +191,44 @@ fn bent_arm() -> (HexLattice, Vec<Vec3>, Vec<[bool; 3]>) {
     let is_bone = |p: &[u32; 3]| (8..=9).contains(&p[1]) && (8..=9).contains(&p[2]);
     let bone = arm.node_places.iter().map(|p| [is_bone(p); 3]).collect();
     (arm, u, bone)
+}
+
+/// MCA-31: a coarse cell is linearized at the mean F of the cells in it, weighted by their stiffness; through several
+/// levels at that of all fine cells in it. These are compared with F at the centers of the fine cells in f64.
+#[test]
+fn coarse_cells_have_the_mean_gradient_of_the_cells_in_them() {
+    let body = carved([16, 12, 10], |[x, y, z]| (x + y * z) % 3 != 0);
+    let (lame, u, _) = random_problem(&body, &mut Noise(11));
+    let free = vec![[false; 3]; body.node_places.len()];
+    let params = MultigridParams { coarsest_cells: 8, ..printed_volume() };
+    let mut system = Multigrid::new(&body, &lame, &free, params).unwrap();
+    system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
+    assert!(system.levels.len() > 2, "{} levels", system.levels.len());
+    // μ F and μ, summed over the fine cells in each cell.
+    let weighted = |(cell, [mu, _]): (&LatticeCell, &[f64; 2])| -> [f64; 10] {
+        let slope = |i: usize, j: usize| {
+            let corners = cell.nodes.iter().enumerate();
+            corners.map(|(k, &node)| u[node as usize][i] * sign(k, j) / (4.0 * H)).sum::<f64>()
+        };
+        std::array::from_fn(|k| if k < 9 { mu * (f64::from(u8::from(k % 4 == 0)) + slope(k / 3, k % 3)) } else { *mu })
+    };
+    let mut sums: Vec<[f64; 10]> = body.cells.iter().zip(&lame).map(weighted).collect();
+    let mut lattice = body.clone();
+    for level in &system.levels[1..] {
+        let to = lattice.coarsen();
+        let mut coarse = vec![[0.0; 10]; to.lattice.cells.len()];
+        for (fine, &parent) in sums.iter().zip(&to.parent) {
+            coarse[parent as usize].iter_mut().zip(fine).for_each(|(sum, fine)| *sum += fine);
+        }
+        for (cell, sum) in coarse.iter().enumerate() {
+            let (block, lane) = level.layout.cell_slot(cell);
+            let found = |k: usize| f64::from(level.gradients[block * GRADIENT + k * LANES + lane]);
+            let apart = (0..9).map(|k| (found(k) - sum[k] / sum[9]).abs()).fold(0.0, f64::max);
+            // Differences of f32 displacements of a few meters over a tenth of one.
+            assert!(apart < 2e-5, "cell {cell}: {apart}");
+        }
+        (lattice, sums) = (to.lattice, coarse);
+    }
 }
 
 #[test]
