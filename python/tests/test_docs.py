@@ -54,7 +54,7 @@ def test_the_snippets_about_paraview_read_what_its_commands_write(tmp_path):
             subprocess.run(words, cwd=tmp_path, check=True, timeout=300)
     done = subprocess.run([sys.executable, "-c", "\n".join(blocks(page))], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "displacement" in done.stdout, done.stdout
+    assert "positions/ring" in done.stdout, done.stdout
 
 
 def test_the_tutorial_runs_and_shows_pictures(tmp_path):
