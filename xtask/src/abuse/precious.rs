@@ -82,8 +82,8 @@ impl Precious {
                 Entry::Folder => std::fs::create_dir_all(path)?,
                 Entry::Link(target) => link(target, path)?,
                 Entry::File { content, modified } => {
-                    std::fs::write(&*path, content)?;
-                    *modified = std::fs::metadata(&*path)?.modified().ok();
+                    std::fs::write(path, content)?;
+                    *modified = std::fs::metadata(path)?.modified().ok();
                 }
             }
         }
