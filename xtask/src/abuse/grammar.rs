@@ -189,12 +189,15 @@ impl CommandForm {
     fn value(&self, name: &str, inputs: &[String], dice: &mut Dice) -> String {
         // Files that exist elsewhere may be named as outputs only where the program must refuse: as its own inputs.
         let own_input = inputs.first().cloned().filter(|_| dice.one_in(4));
-        let is_output = match (self.words.first().map(String::as_str), name) {
-            (Some("new"), "FILE.toml") | (Some("character"), _) | (_, "OUT" | "FILE.png" | "FILE.html") => true,
-            (Some("skin"), "FILE" | "FILE.toml") | (Some("convert"), "FILE") => true,
-            (Some("manual"), "DIR") => true,
-            _ => false,
-        };
+        let is_output = matches!(
+            (self.words.first().map(String::as_str), name),
+            (Some("new"), "FILE.toml")
+                | (Some("character"), _)
+                | (_, "OUT" | "FILE.png" | "FILE.html")
+                | (Some("skin"), "FILE" | "FILE.toml")
+                | (Some("convert"), "FILE")
+                | (Some("manual"), "DIR")
+        );
         match name {
             _ if dice.one_in(15) => dice.pick(&VALUES).into(),
             "CHARACTER" if self.words[0] == "character" => dice.pick(&["arm", "hand", "torso", "leg"]).into(),
