@@ -300,8 +300,13 @@ impl Pass<'_> {
             return false;
         }
         let (s, t) = (&self.prepared.triangles[a as usize], &self.prepared.triangles[b as usize]);
+        let has_same_color = || match self.view.surfaces[s.surface as usize].paint {
+            Paint::Solid(_) | Paint::VertexField { .. } => true,
+            Paint::TriangleField { .. } => false,
+            Paint::Coat(coat) => coat.pigment(s.local as usize) == coat.pigment(t.local as usize),
+        };
         s.surface == t.surface
-            && !matches!(self.view.surfaces[s.surface as usize].paint, Paint::TriangleField { .. })
+            && has_same_color()
             && dot(self.prepared.face_normals[a as usize], self.prepared.face_normals[b as usize]) > 0.8
     }
 
@@ -318,7 +323,8 @@ impl Pass<'_> {
         let corners = triangle.corners.map(|v| self.prepared.positions[v as usize]);
         let eye = self.projection.basis.eye;
         let ray = self.projection.ray(x, y);
-        let weights = clamped(barycentric(eye, ray, corners));
+        let unclamped = barycentric(eye, ray, corners);
+        let weights = clamped(unclamped);
         let blend = |v: [V3; 3]| mad(mad(scale(v[0], weights[0]), v[1], weights[1]), v[2], weights[2]);
         let position = blend(corners);
         let face = self.prepared.face_normals[source as usize];
@@ -331,7 +337,16 @@ impl Pass<'_> {
         let sky = self.occlusion.corners[source as usize];
         let sky = sky[0] * weights[0] + sky[1] * weights[1] + sky[2] * weights[2];
         let surface = &self.view.surfaces[triangle.surface as usize];
-        let mut albedo = self.albedo(surface, triangle, weights);
+        let mut albedo = match surface.paint {
+            Paint::Coat(coat) => coat.color(triangle.local as usize, weights, || {
+                // The change from pixel to pixel is that of the plane of the triangle, also beside it.
+                [[1.0, 0.0], [0.0, 1.0]].map(|[dx, dy]| {
+                    let next = barycentric(eye, self.projection.ray(x + dx, y + dy), corners);
+                    add(weights, sub(next, unclamped))
+                })
+            }),
+            _ => self.albedo(surface, triangle, weights),
+        };
         if let Some(wire) = surface.wireframe {
             let coverage = self.wire_coverage(wire.width, x, y, corners, position);
             albedo = lerp(albedo, wire.color.to_linear(), coverage * wire.opacity);
@@ -347,7 +362,7 @@ impl Pass<'_> {
             if max > min { f64::from((value - min) / (max - min)) } else { 0.5 }
         };
         match surface.paint {
-            Paint::Solid(_) => self.solid[triangle.surface as usize],
+            Paint::Solid(_) | Paint::Coat(_) => self.solid[triangle.surface as usize],
             Paint::VertexField { values, min, max, map } => {
                 let first = self.prepared.first_vertex[triangle.surface as usize];
                 let at = |i: usize| values.get((triangle.corners[i] - first) as usize).copied().unwrap_or(f32::NAN);
