@@ -243,11 +243,6 @@ pub struct Coat {
 }
 
 impl Coat {
-    /// The material of a triangle.
-    pub(crate) fn pigment(&self, triangle: usize) -> Option<u32> {
-        self.triangles.get(triangle).map(|triangle| triangle.pigment)
-    }
-
     /// Linear color at a point of a triangle with barycentric `weights`. `next` gives the weights one pixel to the right
     /// and one down.
     pub(crate) fn color(&self, triangle: usize, weights: V3, next: impl Fn() -> [V3; 2]) -> V3 {

@@ -115,7 +115,11 @@ fn square(texture: Option<Texture>) -> Coat {
     let pigment = Pigment { color: [1.0; 3], texture, wrap: [Wrap::Clamp; 2] };
     let [a, b, c, d] = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
     let triangle = |coordinates| CoatTriangle { pigment: 0, coordinates };
-    Coat { pigments: vec![pigment], triangles: vec![triangle([a, b, c]), triangle([a, c, d])], corner_colors: Vec::new() }
+    Coat {
+        pigments: vec![pigment],
+        triangles: vec![triangle([a, b, c]), triangle([a, c, d])],
+        corner_colors: Vec::new(),
+    }
 }
 
 fn hue([r, g, b]: [u8; 3]) -> char {
@@ -167,6 +171,9 @@ fn materials_do_not_bleed() {
     coat.pigments = vec![Pigment::plain(linear(RED)), Pigment::plain(linear(BLUE))];
     coat.triangles[1].pigment = 1;
     let image = drawn(Paint::Coat(&coat));
+    // Pixels that the edge crosses have some of both.
+    let [r, _, b] = image.pixel(40, 39).map(i32::from);
+    assert!((r - b).abs() < 60, "{:?}", image.pixel(40, 39));
     for i in 4..76 {
         let (below, above) = (image.pixel(i + 3, 79 - i), image.pixel(i, 79 - i - 3));
         assert_eq!([hue(below), hue(above)], ['r', 'b'], "{i}");

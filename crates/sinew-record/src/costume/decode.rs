@@ -133,6 +133,25 @@ mod tests {
         assert!(texture(b"\xff\xd8\xff\xe0", 9).is_err());
     }
 
+    /// 16 × 16 pixels, red on the left and blue on the right. Losses of compression.
+    const TWO_COLORS: &[u8] = include_bytes!("two_colors.jpg");
+
+    #[test]
+    fn jpeg_images_are_read_and_damaged_ones_have_reasons() {
+        let read = texture(TWO_COLORS, 1 << 20).unwrap();
+        assert_eq!(read.size(), [16, 16]);
+        let at = |u: f32| read.sample([u, 0.5], [[0.0; 2]; 2], [Wrap::Clamp; 2]);
+        let (red, blue) = (at(0.2), at(0.8));
+        assert!((red[0] - 0.578).abs() < 0.05 && red[2] < 0.06 && (red[3] - 1.0).abs() < 1e-6, "{red:?}");
+        assert!((blue[2] - 0.578).abs() < 0.05 && blue[0] < 0.06, "{blue:?}");
+        for at in 0..TWO_COLORS.len() {
+            let mut changed = TWO_COLORS.to_vec();
+            changed[at] ^= 0x5a;
+            let _ = texture(&changed, 1 << 20);
+            let _ = texture(&TWO_COLORS[..at], 1 << 20);
+        }
+    }
+
     /// A header of 60 000 × 60 000 pixels is refused before memory is taken.
     #[test]
     fn absurd_sizes_are_refused() {
