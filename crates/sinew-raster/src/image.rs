@@ -110,7 +110,7 @@ impl Image {
 }
 
 /// For each of `to` equal parts of a line of `from` pixels, the pixels it touches and their weights.
-fn spans(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
+pub(crate) fn spans(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
     let step = from as f64 / to.max(1) as f64;
     (0..to)
         .map(|i| {

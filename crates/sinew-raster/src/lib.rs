@@ -22,7 +22,8 @@
 //! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the
 //!    ground its share of ambient light; `shadow` holds one sharp map for the key light.
 //! 3. **Cover** (`coverage`): eight samples per pixel store the nearest triangle.
-//! 4. **Shade** (`shade`): each visible surface of a pixel is lit once, then samples are averaged in linear light.
+//! 4. **Shade** (`shade`): each visible surface of a pixel is lit once, then samples are averaged in linear light;
+//!    `texture` holds images on surfaces.
 //! 5. **Annotate** (`overlay`, `text`): title, time, color legend.
 
 mod backplate;
@@ -38,6 +39,7 @@ mod shade;
 mod shadow;
 mod shapes;
 mod text;
+mod texture;
 mod vector;
 
 pub use backplate::Backplate;
@@ -48,3 +50,4 @@ pub use overlay::{Legend, draw_footnote, draw_scale_bar, format_tick, rounded_ra
 pub use render::{Background, Renderer, View};
 pub use scene::{Finish, Paint, Surface, Wireframe};
 pub use shapes::ShapeMesh;
+pub use texture::{Coat, CoatTriangle, Pigment, Texture, Wrap};

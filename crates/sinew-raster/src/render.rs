@@ -1,5 +1,7 @@
 //! From a view to an image.
 
+mod coat;
+
 use rayon::prelude::*;
 
 use super::backplate::{Backplate, Behind, PlatePixel, Setting, ShadowLattice, behind_color};
@@ -254,10 +256,11 @@ impl Pass<'_> {
         let is_whole = sources.iter().all(|&source| source == sources[0])
             && !OFFSETS.iter().zip(inverse_depths).any(|(&offset, &depth)| is_hidden(offset, depth));
         if is_whole {
-            return (display(display_weight(self.surface(sources[0], px + 0.5, py + 0.5))), 255);
+            return (display(display_weight(self.surface(sources[0], px + 0.5, py + 0.5, None))), 255);
         }
         let mut groups = [Group { source: NOTHING, count: 0, offset: [0.0; 2] }; SAMPLES];
         let mut used = 0;
+        let mut group_of = [0; SAMPLES];
         for s in 0..SAMPLES {
             let [ox, oy] = OFFSETS[s];
             let mut source = sources[s];
@@ -270,6 +273,7 @@ impl Pass<'_> {
                 used += 1;
                 used - 1
             });
+            group_of[s] = group;
             groups[group].count += 1;
             groups[group].offset[0] += ox;
             groups[group].offset[1] += oy;
@@ -279,12 +283,15 @@ impl Pass<'_> {
         let is_drawn = |group: &&Group| !is_clear || group.source != NOTHING;
         let drawn: u32 = groups[..used].iter().filter(is_drawn).map(|group| group.count).sum();
         let mut color = [0.0; 3];
-        for group in groups[..used].iter().filter(is_drawn) {
+        for (number, group) in groups[..used].iter().enumerate().filter(|(_, group)| is_drawn(group)) {
             let share = group.count as f32;
             let (gx, gy) = (px + group.offset[0] / share, py + group.offset[1] / share);
             let shaded = match group.source {
                 NOTHING => self.behind(gx, gy, lattice),
-                source => self.surface(source, gx, gy),
+                source => {
+                    let is_member = |s: usize| group_of[s] == number;
+                    self.surface(source, gx, gy, self.mixed_coat(source, sources, [px, py], is_member))
+                }
             };
             color = add(color, scale(display_weight(shaded), share / drawn as f32));
         }
@@ -313,7 +320,8 @@ impl Pass<'_> {
         behind_color(&pixel, [x, y], &behind, light, lattice).unwrap_or_else(|| pixel.shaded(&self.lights, 1.0, 1.0))
     }
 
-    fn surface(&self, source: u32, x: f32, y: f32) -> V3 {
+    /// Light from a surface; `mixed` is the color of its coat if that is known.
+    fn surface(&self, source: u32, x: f32, y: f32, mixed: Option<V3>) -> V3 {
         let triangle = &self.prepared.triangles[source as usize];
         let corners = triangle.corners.map(|v| self.prepared.positions[v as usize]);
         let eye = self.projection.basis.eye;
@@ -331,7 +339,10 @@ impl Pass<'_> {
         let sky = self.occlusion.corners[source as usize];
         let sky = sky[0] * weights[0] + sky[1] * weights[1] + sky[2] * weights[2];
         let surface = &self.view.surfaces[triangle.surface as usize];
-        let mut albedo = self.albedo(surface, triangle, weights);
+        let mut albedo = match surface.paint {
+            Paint::Coat(coat) => mixed.unwrap_or_else(|| self.coat_color(coat, source, x, y)),
+            _ => self.albedo(surface, triangle, weights),
+        };
         if let Some(wire) = surface.wireframe {
             let coverage = self.wire_coverage(wire.width, x, y, corners, position);
             albedo = lerp(albedo, wire.color.to_linear(), coverage * wire.opacity);
@@ -347,7 +358,7 @@ impl Pass<'_> {
             if max > min { f64::from((value - min) / (max - min)) } else { 0.5 }
         };
         match surface.paint {
-            Paint::Solid(_) => self.solid[triangle.surface as usize],
+            Paint::Solid(_) | Paint::Coat(_) => self.solid[triangle.surface as usize],
             Paint::VertexField { values, min, max, map } => {
                 let first = self.prepared.first_vertex[triangle.surface as usize];
                 let at = |i: usize| values.get((triangle.corners[i] - first) as usize).copied().unwrap_or(f32::NAN);

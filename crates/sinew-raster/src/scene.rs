@@ -2,6 +2,7 @@
 
 use super::camera::Bounds;
 use super::color::{ColorMap, Rgb};
+use super::texture::Coat;
 use super::vector::{V3, add, cross, dot, is_finite, norm, scale, smoothstep, sub, unit_or};
 
 /// Reflection properties of a surface.
@@ -49,6 +50,8 @@ pub enum Paint<'a> {
         /// The map.
         map: ColorMap,
     },
+    /// Materials with images, triangle by triangle.
+    Coat(&'a Coat),
 }
 
 /// Triangle edges drawn over a surface.

@@ -19,6 +19,7 @@ use thiserror::Error;
 
 pub use self::format::OutputFormat;
 use self::settings::Settings;
+use crate::costume::Wardrobe;
 use crate::record::{Estimate, FileRecorder};
 
 /// Which frames are converted, and how.
@@ -264,7 +265,7 @@ pub fn plan<'a>(
         problems.extend(settings.check_stress(header, &formats).err());
         problems.extend(settings.check_opacity(outputs));
     }
-    let settings = match (settings, problems.len()) {
+    let mut settings = match (settings, problems.len()) {
         (Some(settings), 0) => settings,
         (_, 1) => return Err(problems.remove(0)),
         _ => return Err(ConvertError::Several(problems)),
@@ -292,6 +293,9 @@ pub fn plan<'a>(
         notes.push(format!("OBJ files do not store the up axis: choose {axis:?} when importing them"));
     }
     let has_pictures = formats.iter().any(|format| *format == OutputFormat::Png || format.is_film());
+    if has_pictures && settings.has_materials() {
+        settings.wear(Wardrobe::of_recording(recording));
+    }
     let all = recording.shown_frames();
     let step = all.len().div_ceil(LOOKED_AT).max(1);
     let others = all.into_iter().step_by(step).filter(|frame| has_pictures && !shown.contains(frame));

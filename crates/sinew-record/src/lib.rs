@@ -4,6 +4,7 @@
 //! - [`convert`]: the same files from a recording, later
 //! - [`compare`]: two runs side by side
 //! - [`report`] and [`artist`]: the page of a run, with the figures an artist needs for characters
+//! - [`costume`]: characters in the colors of their files
 //! - [`still`]: single pictures of meshes, recordings and characters
 //!
 //! Start with [`record::open`], which opens every output of a scene, and the trait
@@ -12,6 +13,7 @@
 pub mod artist;
 pub mod compare;
 pub mod convert;
+pub mod costume;
 pub mod record;
 pub mod report;
 pub mod still;

@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_fem::model::Model;
 use sinew_fem::report::StepTiming;
 use sinew_fem::{Frame, Hold, Interrupt, RecordError, Recorder, Simulation, StepError, StepReport};
 use sinew_record::artist::{ArtistFacts, Spent, Watch};
+use sinew_record::costume::Wardrobe;
 use sinew_record::report::{self, BodyStatistics};
 use sinew_record::{Stopwatch, record};
 use sinew_scene::output::{OutputClash, OutputPlan};
@@ -283,8 +285,12 @@ pub(crate) fn run_once(
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
     let rules = rules(scene, options, others, journal, observer)?;
     let count = scene.frame_count().min(options.frames.unwrap_or(usize::MAX));
+    let wardrobe = match durable.is_some() && case.exports && scene.record.pictures {
+        true => Arc::new(Wardrobe::of(scene, &characters)),
+        false => Arc::default(),
+    };
     let mut recorders: Vec<Box<dyn Recorder>> = match &durable {
-        Some((folder, _)) if case.exports => record::open_with(scene, folder.path(), &characters)?,
+        Some((folder, _)) if case.exports => record::open_with(scene, folder.path(), &characters, &wardrobe)?,
         _ => Vec::new(),
     };
     let beginning = match &mut durable {
@@ -293,7 +299,7 @@ pub(crate) fn run_once(
     };
     let mut stepped = Stepped::new(&simulation);
     if durable.is_some() && case.exports {
-        stepped.watch = Watch::new(scene, simulation.model(), &characters, count);
+        stepped.watch = Watch::new(scene, simulation.model(), &characters, &wardrobe, count);
     }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
     // From the first frame to the checkpoint, work can be lost.

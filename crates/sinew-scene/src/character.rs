@@ -64,9 +64,8 @@ impl Character {
         }
     }
 
-    /// Vertex attributes of the file at the corners of the triangles of the flesh: texture coordinates, colors and
-    /// named numbers. NaN where a part lacks an attribute.
-    pub fn corner_fields(&self) -> Vec<Field> {
+    /// For each corner of the triangles of the flesh its part of the file and its vertex there.
+    pub fn corners(&self) -> Vec<Option<(&Part, usize)>> {
         // Triangles of the flesh are those of the file, in another order and perhaps with flipped orientation.
         let mut origins: HashMap<[u32; 3], (&Part, [(u32, u32); 3])> = HashMap::new();
         // Where edges were flipped to remove triangles without area, any vertex of the file at the corner serves.
@@ -86,18 +85,21 @@ impl Character {
                 }
             }
         }
-        let triangles = self.flesh.surface.triangles();
-        let corners: Vec<Option<(&Part, usize)>> = triangles
-            .iter()
-            .flat_map(|triangle| {
-                let origin = origins.get(&sorted(*triangle));
-                triangle.map(|vertex| {
-                    let Some((part, pairs)) = origin else { return any.get(&vertex).copied() };
-                    let pair = pairs.iter().find(|pair| pair.0 == vertex)?;
-                    Some((*part, pair.1 as usize))
-                })
+        let corners = self.flesh.surface.triangles().iter().flat_map(|triangle| {
+            let origin = origins.get(&sorted(*triangle));
+            triangle.map(|vertex| {
+                let Some((part, pairs)) = origin else { return any.get(&vertex).copied() };
+                let pair = pairs.iter().find(|pair| pair.0 == vertex)?;
+                Some((*part, pair.1 as usize))
             })
-            .collect();
+        });
+        corners.collect()
+    }
+
+    /// Vertex attributes of the file at the corners of the triangles of the flesh: texture coordinates, colors and
+    /// named numbers. NaN where a part lacks an attribute.
+    pub fn corner_fields(&self) -> Vec<Field> {
+        let corners = self.corners();
         let field = |name: &str, components: usize, value: &dyn Fn(&Part, usize, usize) -> Option<f32>| {
             let at = |corner: &Option<(&Part, usize)>, k: usize| {
                 corner.and_then(|(part, vertex)| value(part, vertex, k)).map_or(f64::NAN, f64::from)

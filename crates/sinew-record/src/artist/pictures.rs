@@ -11,6 +11,7 @@ use sinew_scene::spec::Scene;
 
 use super::facts::NamedPicture;
 use super::stretch::Skin;
+use crate::costume::{Dressed, Wardrobe, body_surfaces};
 use crate::record::shapes::{ground_level, points_f32};
 use crate::record::{encode_indexed_pngs, up_axis};
 use crate::still::{Lines, camera_of, draw_edges, placed_mesh};
@@ -43,13 +44,14 @@ pub(super) struct Snapshot {
     pub frame: usize,
     pub time: f64,
     bodies: Vec<Vec<[f32; 3]>>,
+    dressed: Vec<Option<Dressed>>,
     shapes: Vec<ShapeMesh>,
     /// Height of a level plane.
     level: Option<f32>,
 }
 
 impl Snapshot {
-    pub fn of(frame: &Frame<'_>, up: UpAxis) -> Self {
+    pub fn of(frame: &Frame<'_>, up: UpAxis, wardrobe: &Wardrobe) -> Self {
         let bodies: Vec<Vec<[f32; 3]>> = frame.bodies.iter().map(|body| points_f32(&body.surface_positions)).collect();
         let patch = PATCH * bounds_of(&bodies).radius();
         let (mut shapes, mut level) = (Vec::new(), None);
@@ -59,7 +61,8 @@ impl Snapshot {
                 None => shapes.push(placed_mesh(shape.shape, &shape.pose, patch)),
             }
         }
-        Self { frame: frame.index, time: frame.time, bodies, shapes, level }
+        let dressed = wardrobe.dress(frame);
+        Self { frame: frame.index, time: frame.time, bodies, dressed, shapes, level }
     }
 }
 
@@ -82,13 +85,16 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
     let ground = level.or(lowest).filter(|_| scene.record.ground);
     let [width, height] = STRIP_SIZE;
     let renderer = Renderer::draft(width, height);
-    let points = snapshots.iter().flat_map(|snapshot| snapshot.bodies.iter().flatten().copied());
+    let points = snapshots.iter().flat_map(|snapshot| {
+        let followers = snapshot.dressed.iter().flatten().flat_map(|dressed| &dressed.followers);
+        snapshot.bodies.iter().flatten().chain(followers).copied()
+    });
     let camera = near_camera(scene, &stage, renderer.aspect(), points);
     let draw = |snapshot: &Snapshot| {
         let bodies = snapshot.bodies.iter().zip(triangles).enumerate();
         let mut surfaces: Vec<Surface<'_>> = bodies
-            .map(|(number, (positions, triangles))| {
-                Surface::solid(positions, triangles, Rgb::of_body(number), Finish::FLESH)
+            .flat_map(|(number, (positions, triangles))| {
+                body_surfaces(number, positions, triangles, snapshot.dressed[number].as_ref())
             })
             .collect();
         for shape in &snapshot.shapes {
@@ -150,6 +156,7 @@ pub(super) fn layers(
     bones: &[ShapeMesh],
     mesh: &CellMesh,
     skin: &Skin,
+    dressed: Option<&Dressed>,
 ) -> Vec<NamedPicture> {
     if !scene.record.pictures {
         return Vec::new();
@@ -170,7 +177,7 @@ pub(super) fn layers(
     let mut lines = Lines::new(&camera, width, height);
     lines.cover(&nodes, &lattice.triangles);
     draw_edges(&mut cells, &lines, &nodes, &lattice.edges);
-    let skin = draw(vec![Surface::solid(&skin_places, skin.triangles(), Rgb::of_body(number), Finish::FLESH)]);
+    let skin = draw(body_surfaces(number, &skin_places, skin.triangles(), dressed));
     named(["bones", "cells", "skin"], encode_indexed_pngs(&[skeleton, cells, skin]))
 }
 

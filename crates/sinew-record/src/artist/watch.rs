@@ -28,6 +28,7 @@ use super::facts::{
 };
 use super::pictures::{Snapshot, color_range, comparison, layers, stretch_map, strip};
 use super::stretch::Skin;
+use crate::costume::Wardrobe;
 use crate::record::up_axis;
 use crate::still::placed_mesh;
 use crate::stopwatch::Stopwatch;
@@ -59,6 +60,7 @@ pub struct Watch {
     snapshots: Vec<Snapshot>,
     triangles: Vec<Vec<[u32; 3]>>,
     characters: Vec<Watched>,
+    wardrobe: Arc<Wardrobe>,
     crossing: CrossingFacts,
     /// Frames whose penetration depth to compute, worst first.
     suspects: Vec<Suspect>,
@@ -97,7 +99,13 @@ struct Watched {
 
 impl Watch {
     /// Observes the characters of a scene over `frames` frames; `None` if there are none, or if no report is written.
-    pub fn new(scene: &Scene, model: &Model, characters: &[SceneCharacter], frames: usize) -> Option<Self> {
+    pub fn new(
+        scene: &Scene,
+        model: &Model,
+        characters: &[SceneCharacter],
+        wardrobe: &Arc<Wardrobe>,
+        frames: usize,
+    ) -> Option<Self> {
         scene.record.report.file_name("report.html")?;
         let characters: Vec<Watched> = characters.iter().filter_map(|read| Watched::new(scene, model, read)).collect();
         if characters.is_empty() {
@@ -115,6 +123,7 @@ impl Watch {
             snapshots: Vec::new(),
             triangles: model.bodies.iter().map(|body| body.surface.triangles.clone()).collect(),
             characters,
+            wardrobe: wardrobe.clone(),
             crossing: CrossingFacts::default(),
             suspects: Vec::new(),
             time: Duration::ZERO,
@@ -128,7 +137,7 @@ impl Watch {
         }
         let watch = Stopwatch::start();
         if self.wanted.contains(&frame.index) {
-            self.snapshots.push(Snapshot::of(frame, self.up));
+            self.snapshots.push(Snapshot::of(frame, self.up, &self.wardrobe));
         }
         for watched in &mut self.characters {
             watched.look(frame.index, &frame.bodies[watched.body]);
@@ -180,7 +189,7 @@ impl Watch {
         let go_on = || (!Interrupt::ambient().is_wanted()).then_some(());
         // A run that ended early still has a last picture.
         if self.snapshots.last().is_none_or(|snapshot| snapshot.frame + self.every <= last.index) {
-            self.snapshots.push(Snapshot::of(last, self.up));
+            self.snapshots.push(Snapshot::of(last, self.up, &self.wardrobe));
         }
         if let Some(depth) = &mut self.crossing.depth {
             for suspect in &self.suspects {
@@ -197,11 +206,11 @@ impl Watch {
         });
         let strip = strip.collect();
         let places = SurfacePlaces::of_state(model, &model.initial_state());
-        let triangles = &self.triangles;
+        let (triangles, wardrobe) = (&self.triangles, self.wardrobe.clone());
         let bodies = self
             .characters
             .into_iter()
-            .map(|watched| go_on().map(|()| watched.finish(scene, model, triangles, &places, &frames)))
+            .map(|watched| go_on().map(|()| watched.finish(scene, model, triangles, &wardrobe, &places, &frames)))
             .collect::<Option<_>>()?;
         let mut sums = StepTiming::default();
         reports.iter().for_each(|report| sums += report.timing);
@@ -293,7 +302,8 @@ impl Watched {
                 contacts: frame.report.contacts,
                 pictures: Vec::new(),
             });
-            self.moment = Some(Snapshot::of(frame, up));
+            // In the color of flesh, on which crossings stand out.
+            self.moment = Some(Snapshot::of(frame, up, &Wardrobe::default()));
         }
     }
 
@@ -318,14 +328,16 @@ impl Watched {
         scene: &Scene,
         model: &Model,
         triangles: &[Vec<[u32; 3]>],
+        wardrobe: &Wardrobe,
         places: &SurfacePlaces,
         frames: &[(usize, f64)],
     ) -> BodyFacts {
-        let bones = &self.bones;
+        let (bones, skin) = (&self.bones, &self.skin);
+        let dressed = wardrobe.dress_at_rest(self.body, skin.triangles(), skin.rest());
         self.facts.layers = LayerFacts {
             bones: bones.len(),
             triangles: self.skin.triangles().len(),
-            pictures: layers(scene, self.body, bones, &model.bodies[self.body].mesh, &self.skin),
+            pictures: layers(scene, self.body, bones, &model.bodies[self.body].mesh, skin, dressed.as_ref()),
         };
         let pictures = self.moment.as_ref().map(|moment| {
             let blended = self.blended(moment.time);

@@ -1,6 +1,7 @@
 //! Settings of the outputs of a conversion.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sinew_raster::UpAxis;
 use sinew_scene::output::FilmFormat;
@@ -10,6 +11,7 @@ use sinew_scene::{Override, SceneError};
 use sinew_store::{Header, StoredFrame};
 
 use super::{ConvertError, ConvertOptions, OutputFormat, PlannedOutput};
+use crate::costume::Wardrobe;
 use crate::record::{
     ColorField, CsvRecorder, Estimate, FileRecorder, GlbParams, GlbRecorder, MAX_MORPH_TARGETS, NpzRecorder,
     ObjRecorder, PictureParams, PictureRecorder, PlotRecorder, PlyRecorder, PointCache, PointCacheRecorder,
@@ -24,6 +26,7 @@ pub(super) struct Settings {
     clips: Option<usize>,
     morph_targets: usize,
     pictures: PictureParams,
+    has_textures: bool,
 }
 
 impl Settings {
@@ -68,12 +71,23 @@ impl Settings {
         }
         Ok(Settings {
             pictures,
+            has_textures: record.textures,
             title,
             up: up_axis(up),
             fields: options.fields.clone().or(record.fields),
             clips: options.clips.or(record.clips),
             morph_targets: morph_targets.min(MAX_MORPH_TARGETS),
         })
+    }
+
+    /// Whether pictures show materials of characters.
+    pub fn has_materials(&self) -> bool {
+        self.has_textures && self.pictures.color.is_none()
+    }
+
+    /// Sets the materials of characters.
+    pub fn wear(&mut self, wardrobe: Wardrobe) {
+        self.pictures.wardrobe = Arc::new(wardrobe);
     }
 
     pub fn check_stress(&self, header: &Header, formats: &[OutputFormat]) -> Result<(), ConvertError> {

@@ -74,6 +74,7 @@ pub use self::size::Estimate;
 use self::skin::{Shutter, SkinRecorder, Stand};
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, VtuRecorder};
+use crate::costume::Wardrobe;
 
 /// A recorder that lists its files.
 pub(crate) trait FileRecorder: Recorder {
@@ -85,15 +86,19 @@ pub(crate) trait FileRecorder: Recorder {
 
 /// The recorders of `[record]`, writing to `folder`.
 pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
-    let characters = if scene.record.skin.is_empty() { Vec::new() } else { load_characters(scene)? };
-    open_with(scene, folder, &characters)
+    let record = &scene.record;
+    let has_use = !record.skin.is_empty() || record.pictures && record.textures;
+    let characters = if has_use { load_characters(scene)? } else { Vec::new() };
+    let wardrobe = if record.pictures { Wardrobe::of(scene, &characters) } else { Wardrobe::default() };
+    open_with(scene, folder, &characters, &Arc::new(wardrobe))
 }
 
-/// Like [`open`], with the characters of the scene, which have already been read.
+/// Like [`open`], with the characters of the scene, which have already been read, and their materials.
 pub fn open_with(
     scene: &Scene,
     folder: &Path,
     characters: &[SceneCharacter],
+    wardrobe: &Arc<Wardrobe>,
 ) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
     let record = &scene.record;
     let (up, every) = (up_axis(scene.up), record.every);
@@ -146,6 +151,7 @@ pub fn open_with(
             .into_iter()
             .chain(record.films.iter().map(|name| folder.join(name)))
             .collect(),
+        wardrobe: wardrobe.clone(),
         ..picture_params(record, scene.up, scene.title.as_deref())?
     };
     if params.stills.is_some() || !params.films.is_empty() {

@@ -12,6 +12,7 @@ use sinew_scene::{Dimension, format_quantity};
 use super::field::ColorField;
 use super::picture::{GroundStyle, PictureParams};
 use super::png::encode_png;
+use crate::costume::{Dressed, body_surfaces};
 use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, Lines, Marks, draw_edges, draw_forces};
 
 /// Pictures of more pixels get no backplate: it would take too much memory.
@@ -52,6 +53,8 @@ pub(super) struct Snapshot {
     pub order: usize,
     pub time: f64,
     pub bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)>,
+    /// Their materials; empty if a field colors them.
+    pub dressed: Vec<Option<Dressed>>,
     pub triangles: Arc<Vec<Vec<[u32; 3]>>>,
     /// Edges of the bodies, if they are drawn.
     pub edges: Arc<Vec<Vec<[u32; 2]>>>,
@@ -62,10 +65,16 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
+    /// What a body wears.
+    fn dressed_body(&self, number: usize) -> Option<&Dressed> {
+        self.dressed.get(number).and_then(Option::as_ref)
+    }
+
     /// Its memory.
     pub fn bytes(&self) -> usize {
         let bodies: usize = self.bodies.iter().map(|(positions, values)| 12 * positions.len() + 4 * values.len()).sum();
-        bodies + 24 * self.contacts.len() + self.marks.iter().map(Marks::bytes).sum::<usize>()
+        let followers: usize = self.dressed.iter().flatten().map(|dressed| 12 * dressed.followers.len()).sum();
+        bodies + followers + 24 * self.contacts.len() + self.marks.iter().map(Marks::bytes).sum::<usize>()
     }
 }
 
@@ -277,11 +286,12 @@ impl Painter {
         let map = params.color.map(ColorField::map).unwrap_or_default();
         let bodies = snapshot.bodies.iter().zip(snapshot.triangles.iter());
         for (number, ((positions, values), triangles)) in bodies.enumerate() {
-            let mut surface = Surface::solid(positions, triangles, Rgb::of_body(number), Finish::FLESH);
-            if let Some(legend) = &stage.legend {
-                surface.paint = Paint::VertexField { values, min: legend.min as f32, max: legend.max as f32, map };
-                surface.finish = Finish::CHART;
-            }
+            let Some(legend) = &stage.legend else {
+                surfaces.extend(body_surfaces(number, positions, triangles, snapshot.dressed_body(number)));
+                continue;
+            };
+            let mut surface = Surface::solid(positions, triangles, Rgb::of_body(number), Finish::CHART);
+            surface.paint = Paint::VertexField { values, min: legend.min as f32, max: legend.max as f32, map };
             surfaces.push(surface);
         }
         let shapes: Vec<ShapeMesh> = self.cast.drawn_shapes(snapshot).collect();
@@ -298,6 +308,8 @@ impl Painter {
             let mut lines = Lines::new(&stage.camera, image.width, image.height);
             let bodies = || snapshot.bodies.iter().zip(snapshot.triangles.iter());
             bodies().for_each(|((positions, _), triangles)| lines.cover(positions, triangles));
+            let worn = snapshot.dressed.iter().flatten();
+            worn.for_each(|dressed| lines.cover(&dressed.followers, dressed.follower_triangles()));
             shapes.iter().for_each(|shape| lines.cover(&shape.positions, &shape.triangles));
             for ((positions, _), edges) in snapshot.bodies.iter().zip(snapshot.edges.iter()) {
                 draw_edges(&mut image, &lines, positions, edges);

@@ -23,6 +23,7 @@ use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use super::studio::Studio;
 use super::video::{MOST_PER_SECOND, Video, VideoParams, check_program};
+use crate::costume::{Dressed, Wardrobe};
 use crate::still::{ForceAt, Marks, largest_force, surface_edges};
 
 /// Contents and paths of pictures.
@@ -70,6 +71,8 @@ pub struct PictureParams {
     pub scale_bar: bool,
     /// What is drawn over the surfaces.
     pub show: Vec<Mark>,
+    /// Materials of characters, which a `color` replaces.
+    pub wardrobe: Arc<Wardrobe>,
 }
 
 /// The ground under a scene.
@@ -105,6 +108,7 @@ impl Default for PictureParams {
             edges: false,
             scale_bar: true,
             show: Vec::new(),
+            wardrobe: Arc::default(),
         }
     }
 }
@@ -189,6 +193,8 @@ pub struct PictureRecorder {
     files: Sequence,
     /// How much slower than asked films play.
     slowed: f64,
+    /// Whether a character has lost its materials, since its surface is not that of its file.
+    has_misfit: bool,
     is_finished: bool,
 }
 
@@ -222,6 +228,7 @@ impl PictureRecorder {
             stage: StageParams::default(),
             files: Sequence::default(),
             slowed: 1.0,
+            has_misfit: false,
             is_finished: false,
         })
     }
@@ -255,7 +262,14 @@ impl PictureRecorder {
                 (points_f32(&body.surface_positions), values)
             })
             .collect();
+        // A field tells more than materials.
+        let dressed: Vec<Option<Dressed>> = match self.params.color {
+            Some(_) => Vec::new(),
+            None => self.params.wardrobe.dress(frame),
+        };
+        self.has_misfit |= self.params.color.is_none() && self.params.wardrobe.left_over(&dressed) > 0;
         let mut bounds = Bounds::default();
+        dressed.iter().flatten().for_each(|dressed| bounds.union(&dressed.bounds()));
         for (positions, values) in &bodies {
             bounds.union(&Bounds::of(positions));
             self.stage.take_values(values);
@@ -272,6 +286,7 @@ impl PictureRecorder {
             order: self.seen,
             time: frame.time,
             bodies,
+            dressed,
             triangles: self.bodies.clone(),
             edges: self.edges.clone(),
             shapes,
@@ -414,7 +429,11 @@ impl Recorder for PictureRecorder {
         let thinned = format!("pictures show every {}th frame: more do not fit into memory", self.stride);
         let is_slowed = self.slowed > 1.01 && !self.params.films.is_empty();
         let slowed = format!("films play {:.0} times slower than asked: screens are not faster", self.slowed);
-        [(is_thinned, thinned), (is_slowed, slowed)].into_iter().filter(|(is, _)| *is).map(|(_, note)| note).collect()
+        let misfit = "pictures show flesh color where the surface of a character is not that of its file".to_string();
+        let own = [(is_thinned, thinned), (is_slowed, slowed), (self.has_misfit, misfit)];
+        let own = own.into_iter().filter(|(is, _)| *is).map(|(_, note)| note);
+        let is_worn = self.params.color.is_none();
+        own.chain(self.params.wardrobe.notes.iter().filter(|_| is_worn).cloned()).collect()
     }
 }
 

@@ -1,5 +1,7 @@
 //! Pictures of any frame of a recording or of a running simulation.
 
+use std::sync::OnceLock;
+
 use sinew_fem::Frame;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
@@ -12,6 +14,7 @@ use sinew_scene::spec::{Scene, Up};
 use sinew_store::{Recording, StoreError, StoredFrame};
 
 use super::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
+use crate::costume::{Dressed, Wardrobe, body_surfaces};
 use crate::record::shapes::{f32s, ground_level, shape_mesh};
 use crate::record::{ColorField, fit_params};
 
@@ -40,6 +43,9 @@ impl<'a> Player<'a> {
         let step = shown.len().div_ceil(LOOKED_AT).max(1);
         let chosen = (0..shown.len()).step_by(step).chain(shown.len().checked_sub(1));
         let mut portrait = Portrait::new(scene);
+        if portrait.color.is_none() && portrait.scene.as_ref().is_none_or(|scene| scene.record.textures) {
+            portrait.wardrobe = OnceLock::from(Wardrobe::of_recording(recording));
+        }
         for place in chosen {
             portrait.look(&recording.frame(shown[place])?.view(header));
         }
@@ -79,6 +85,8 @@ pub struct Portrait {
     values: [f64; 2],
     /// The ends of the color bar, if the scene sets them.
     range: Option<[f64; 2]>,
+    /// Materials of characters; those of the files of the scene if a picture is the first to ask.
+    wardrobe: OnceLock<Wardrobe>,
 }
 
 impl Portrait {
@@ -93,7 +101,8 @@ impl Portrait {
         let color = scene.as_ref().and_then(|scene| ColorField::from_name(scene.record.color.as_deref()?).ok());
         let values = [f64::INFINITY, f64::NEG_INFINITY];
         let range = scene.as_ref().and_then(|scene| scene.record.range);
-        Portrait { scene, up, bodies, shapes, level: None, largest_force: 0.0, color, values, range }
+        let wardrobe = OnceLock::new();
+        Portrait { scene, up, bodies, shapes, level: None, largest_force: 0.0, color, values, range, wardrobe }
     }
 
     /// The portrait with bodies colored by another field, or by none.
@@ -104,6 +113,10 @@ impl Portrait {
     /// Extends the view to the contents of a frame.
     pub fn look(&mut self, frame: &Frame<'_>) {
         self.largest_force = self.largest_force.max(largest_force(&forces(frame)));
+        if self.color.is_none() {
+            let dressed = self.wardrobe().dress(frame);
+            dressed.iter().flatten().for_each(|dressed| self.bodies.union(&dressed.bounds()));
+        }
         for body in &frame.bodies {
             body.surface_positions.iter().for_each(|&p| self.bodies.add(f32s(p)));
             let values = self.color.map(|field| field.surface_values(body)).unwrap_or_default();
@@ -117,6 +130,11 @@ impl Portrait {
                 None => placed_mesh(shape.shape, &shape.pose, 0.0).positions.iter().for_each(|&p| self.shapes.add(p)),
             }
         }
+    }
+
+    /// Materials of characters.
+    fn wardrobe(&self) -> &Wardrobe {
+        self.wardrobe.get_or_init(|| self.scene.as_ref().map(Wardrobe::of_scene).unwrap_or_default())
     }
 
     /// The bounds of the view, and the height of the ground.
@@ -148,13 +166,19 @@ impl Portrait {
         let map = field.map(ColorField::map).unwrap_or_default();
         let values: Vec<Vec<f32>> =
             frame.bodies.iter().map(|body| field.map_or(Vec::new(), |field| field.surface_values(body))).collect();
+        let dressed: Vec<Option<Dressed>> = match field {
+            Some(_) => Vec::new(),
+            None => self.wardrobe().dress(frame),
+        };
         let mut surfaces = Vec::new();
         for (number, ((body, positions), values)) in frame.bodies.iter().zip(&bodies).zip(&values).enumerate() {
-            let mut surface = Surface::solid(positions, body.surface_triangles, Rgb::of_body(number), Finish::FLESH);
-            if field.is_some() {
-                surface.paint = Paint::VertexField { values, min: min as f32, max: max as f32, map };
-                surface.finish = Finish::CHART;
+            if field.is_none() {
+                let dressed = dressed.get(number).and_then(Option::as_ref);
+                surfaces.extend(body_surfaces(number, positions, body.surface_triangles, dressed));
+                continue;
             }
+            let mut surface = Surface::solid(positions, body.surface_triangles, Rgb::of_body(number), Finish::CHART);
+            surface.paint = Paint::VertexField { values, min: min as f32, max: max as f32, map };
             surfaces.push(surface);
         }
         let legend = field.map(|field| field.legend(min.abs().max(max.abs())));

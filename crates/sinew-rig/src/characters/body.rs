@@ -198,13 +198,7 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
         return Err(too_coarse);
     }
     let part = skin(&body, &surface);
-    let material = Material {
-        name: "skin".into(),
-        base_color: [0.80, 0.56, 0.45, 1.0],
-        metallic: 0.0,
-        roughness: 0.6,
-        ..Material::default()
-    };
+    let material = plain_skin();
     let mut nodes: Vec<Node> = body.joints.iter().map(|joint| joint_node(joint, &body.joints)).collect();
     nodes.push(Node {
         name: character.name().into(),
@@ -230,6 +224,17 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
         appearance: Appearance { materials: vec![material], ..Appearance::default() },
         notes: Vec::new(),
     })
+}
+
+/// The material of the characters. It stands for plain flesh.
+pub fn plain_skin() -> Material {
+    Material {
+        name: "skin".into(),
+        base_color: [0.80, 0.56, 0.45, 1.0],
+        metallic: 0.0,
+        roughness: 0.6,
+        ..Material::default()
+    }
 }
 
 fn joint_node(joint: &Joint, joints: &[Joint]) -> Node {

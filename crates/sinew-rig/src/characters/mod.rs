@@ -21,7 +21,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use body::{BoneHint, CharacterError, bone_hints, generate, motion_names};
+pub use body::{BoneHint, CharacterError, bone_hints, generate, motion_names, plain_skin};
 
 /// The built-in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -228,6 +228,9 @@ table! {
         pictures: bool = flag(), default(true);
         /// The field that colors surfaces. Default: plain flesh color.
         color: Option<String> = text("name of a field"), optional, example("von_mises");
+        /// Whether pictures show characters with the materials, textures and vertex colors of their source file; a `color`
+        /// takes their place.
+        textures: bool = flag(), default(true);
         /// Values at both ends of the color map, in any unit. Default: the range of the data in all frames, with round ends.
         range: Option<[f64; 2]> = fixed(any_quantity()), optional, example([0, "20 kPa"]);
         /// Whether pictures show the ground under the scene.
