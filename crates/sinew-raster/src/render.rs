@@ -49,9 +49,11 @@ pub enum Background {
     Clear,
 }
 
-/// Least and most texels per side of the key light's depth map; in between, about one per pixel of bodies that fill half of
-/// the picture.
+/// Least and most texels per side of the key light's depth map; in between, about one per pixel.
 const SHADOW_SIZE: [usize; 2] = [256, 1024];
+
+/// Pictures with a longer side are large \[pixels\].
+const SMALL: usize = 512;
 
 /// Largest side of a picture \[pixels\]: 64 megapixels exceed any screen and still fit in memory.
 const MAX_SIDE: usize = 8192;
@@ -108,7 +110,9 @@ impl Renderer {
         let projection = setting.projection();
         let lights = Lights::new(&projection, view.up);
         let side = self.width.max(self.height);
-        let texels = (side / 2).next_power_of_two().clamp(SHADOW_SIZE[0], SHADOW_SIZE[1]);
+        // Small pictures hide the grain of a coarser map, and films have many of them.
+        let share = if side > SMALL { 1 } else { 2 };
+        let texels = (side.next_power_of_two() / share).clamp(SHADOW_SIZE[0], SHADOW_SIZE[1]);
         let shadow = SoftShadow::new(&prepared, lights.key, if self.is_draft { texels / 2 } else { texels });
         let occlusion = match self.is_draft {
             true => Occlusion::open_sky(&prepared, view.up),
