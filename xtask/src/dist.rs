@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::addon;
 use crate::python;
-use crate::step::{cargo, stream, target};
+use crate::step::{cargo, refused, stream, target};
 
 /// Profile of what is handed out: stripped, optimized over crates.
 const PROFILE: &str = "dist";
@@ -42,10 +42,7 @@ impl Options {
 pub fn run(arguments: &[String]) -> ExitCode {
     let options = match Options::parse(arguments) {
         Ok(options) => options,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
+        Err(message) => return refused(&message),
     };
     match make(&options) {
         Ok(files) => {

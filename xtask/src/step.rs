@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 /// Outcome of a step.
@@ -44,6 +44,12 @@ impl Outcome {
         };
         Self { name: name.into(), verdict, counts, seconds }
     }
+}
+
+/// Reports why a chore cannot begin.
+pub fn refused(message: &str) -> ExitCode {
+    eprintln!("error: {message}");
+    ExitCode::from(2)
 }
 
 /// Root of the repository: the folder above this package.

@@ -13,7 +13,7 @@ use crate::opensim;
 use crate::python;
 use crate::rustdoc;
 use crate::scenes;
-use crate::step::{Outcome, Verdict, cargo, has_cargo_command, root, stream, target};
+use crate::step::{Outcome, Verdict, cargo, has_cargo_command, refused, root, stream, target};
 
 /// Options of the chore.
 #[derive(Clone, Debug, Default)]
@@ -64,10 +64,7 @@ const STEPS: [(&str, fn(&Options) -> Outcome); 12] = [
 pub fn run(arguments: &[String]) -> ExitCode {
     let options = match Options::parse(arguments) {
         Ok(options) => options,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
+        Err(message) => return refused(&message),
     };
     let steps: Vec<_> = STEPS.iter().filter(|(name, _)| options.wants(name)).collect();
     if steps.is_empty() {

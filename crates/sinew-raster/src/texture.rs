@@ -62,7 +62,7 @@ impl std::fmt::Debug for Texture {
 }
 
 /// Most reads along a long and narrow pixel.
-const MOST_READS: f32 = 4.0;
+const MAX_READS: f32 = 4.0;
 
 /// Entries of the table from linear light to sRGB: a step is less than one byte value of a dark color.
 const ENCODED: usize = 1 << 14;
@@ -106,7 +106,7 @@ impl Texture {
         if !long.is_finite() {
             return self.between_levels(at, coarsest, wrap);
         }
-        let reads = (long / short.max(1e-6)).clamp(1.0, MOST_READS).round();
+        let reads = (long / short.max(1e-6)).clamp(1.0, MAX_READS).round();
         let level = (long / reads).max(1.0).log2().min(coarsest);
         if reads < 1.5 || level >= coarsest {
             return self.between_levels(at, level, wrap);

@@ -20,7 +20,8 @@ use crate::lab::{figure_names, unknown_specimen};
 pub(crate) const MESH_SIZE: &str = "h";
 
 /// A problem for every name in `[expect]` and `[study]` that is not in `known`, the values of the scene, and for those
-/// in `[lab]`; also for every number in `[expect]` with a unit that does not fit its value.
+/// in `[lab]`; also for every number in `[expect]` with a unit that does not fit its value, and for an unknown field of
+/// pictures.
 pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     let key = |path: String| move |message| scene.source.key_problem(&path, message);

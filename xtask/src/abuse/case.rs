@@ -24,7 +24,8 @@ pub struct Bench {
 pub struct Home {
     pub folder: PathBuf,
     precious: Precious,
-    meshes: Vec<Vec<u8>>,
+    /// Extension and content of a mesh in every format that has been written.
+    meshes: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// A command that takes longer gets one Ctrl-C and counts as slow: large input is no fault.
@@ -144,13 +145,13 @@ impl Home {
                 return Err(format!("`sinew {}`: {}", words.join(" "), String::from_utf8_lossy(&said.stderr)));
             }
         }
-        let mut meshes = vec![tetrahedron.into()];
+        let mut meshes = vec![("obj", tetrahedron.into())];
         for ending in ["ply", "stl", "vtu", "msh", "vtk", "mesh", "inp", "glb"] {
             let name = format!("t.{ending}");
             let words = ["mesh", "convert", "t.obj", &name, "-q"];
             let said = Command::new(&bench.program).args(words).current_dir(&inputs).output().map_err(told)?;
             if said.status.success() {
-                meshes.push(std::fs::read(inputs.join(&name)).map_err(told)?);
+                meshes.push((ending, std::fs::read(inputs.join(&name)).map_err(told)?));
             }
         }
         let precious = Precious::of(folder).map_err(told)?;
@@ -179,17 +180,16 @@ impl Home {
             }
             11..=15 => {
                 write("scene.toml", mutation::scene(BLOCK, BLOCK, dice).as_bytes())?;
-                write("mesh.bin", &mutation::bytes(&self.meshes[dice.roll(self.meshes.len())], dice))?;
+                write("mesh.bin", &mutation::bytes(&self.meshes[dice.roll(self.meshes.len())].1, dice))?;
                 vec![Step::plain(bench.grammar.line(dice))]
             }
             16 | 17 => {
-                let kind = dice.roll(self.meshes.len());
-                let name =
-                    ["m.obj", "m.ply", "m.stl", "m.vtu", "m.msh", "m.vtk", "m.mesh", "m.inp", "m.glb"][kind.min(8)];
-                write(name, &mutation::bytes(&self.meshes[kind], dice))?;
+                let (ending, mesh) = &self.meshes[dice.roll(self.meshes.len())];
+                let name = format!("m.{ending}");
+                write(&name, &mutation::bytes(mesh, dice))?;
                 let line =
                     ["mesh info {}", "mesh check {}", "mesh convert {} new.vtu", "mesh fill {} new.vtu --cell 0.2"];
-                vec![step(&dice.pick(&line).replace("{}", name))]
+                vec![step(&dice.pick(&line).replace("{}", &name))]
             }
             // A run whose files are damaged.
             18 => {

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::scenes::files_below;
-use crate::step::{Outcome, Verdict, binary, cargo, root, stream, target};
+use crate::step::{Outcome, Verdict, binary, cargo, refused, root, stream, target};
 use crate::test;
 use case::{Bench, CaseOutcome, Fault, Home};
 use grammar::Grammar;
@@ -84,20 +84,14 @@ impl Options {
 pub fn run(arguments: &[String]) -> ExitCode {
     let options = match Options::parse(arguments) {
         Ok(options) => options,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(2);
-        }
+        Err(message) => return refused(&message),
     };
     match measure(&options) {
         Ok(report) => {
             report.print(options.is_json);
             if report.failures() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::from(2)
-        }
+        Err(message) => refused(&message),
     }
 }
 

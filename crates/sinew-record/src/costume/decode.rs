@@ -10,7 +10,7 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 /// Largest side of an image: its 64 megapixels take 256 MB while it is read.
-const MOST_SIDE: usize = 8192;
+const MAX_SIDE: usize = 8192;
 
 /// Memory of a PNG decoder beside the image \[bytes\].
 const DECODER_BYTES: usize = 64 << 20;
@@ -54,8 +54,8 @@ fn from_jpeg(bytes: &[u8]) -> Result<Rgba, String> {
     // No vector instructions: the same bits on every machine.
     let options = DecoderOptions::new_safe()
         .jpeg_set_out_colorspace(ColorSpace::RGBA)
-        .set_max_width(MOST_SIDE)
-        .set_max_height(MOST_SIDE)
+        .set_max_width(MAX_SIDE)
+        .set_max_height(MAX_SIDE)
         .set_strict_mode(false);
     // The library promises no memory error, but not to be free of panics.
     let decode = || {
@@ -71,9 +71,9 @@ fn from_jpeg(bytes: &[u8]) -> Result<Rgba, String> {
 
 fn check_size(size: [usize; 2]) -> Result<[usize; 2], String> {
     let [width, height] = size;
-    match width.min(height) > 0 && width.max(height) <= MOST_SIDE {
+    match width.min(height) > 0 && width.max(height) <= MAX_SIDE {
         true => Ok(size),
-        false => Err(format!("{width} x {height} pixels are more than {MOST_SIDE} x {MOST_SIDE}")),
+        false => Err(format!("{width} x {height} pixels are more than {MAX_SIDE} x {MAX_SIDE}")),
     }
 }
 

@@ -9,7 +9,7 @@ use sinew_rig::Appearance;
 use super::decode;
 
 /// Most texels of all images of a character: with their smaller copies 340 MB.
-const MOST_TEXELS: usize = 64 << 20;
+const MAX_TEXELS: usize = 64 << 20;
 
 /// What is less opaque than this is not drawn, unless the material says otherwise.
 const USUAL_CUTOFF: f32 = 0.5;
@@ -120,7 +120,7 @@ impl<'a> Materials<'a> {
             return texture.clone();
         }
         let data = self.appearance.images.get(image)?;
-        let result = decode::texture(&data.bytes, MOST_TEXELS / self.appearance.images.len());
+        let result = decode::texture(&data.bytes, MAX_TEXELS / self.appearance.images.len());
         if let Err(reason) = &result {
             let image = if data.name.is_empty() { format!("image {image}") } else { format!("image {}", data.name) };
             self.notes.push(format!(

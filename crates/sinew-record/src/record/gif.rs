@@ -6,7 +6,7 @@ use super::palette::TRANSPARENT;
 use super::png::{Animation, Patch};
 
 /// Least time of a frame \[s\]: viewers show shorter ones five times longer.
-pub(super) const LEAST_DELAY: f64 = 0.02;
+pub(super) const MIN_DELAY: f64 = 0.02;
 
 /// Bits of a pixel: the palette has 256 entries.
 const PIXEL_BITS: u32 = 8;
@@ -29,7 +29,7 @@ impl Animation {
             out.extend(b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00");
         }
         // Whole hundredths of a second, whose sum stays close to the time.
-        let seconds = if seconds_per_frame.is_finite() { seconds_per_frame.max(LEAST_DELAY) } else { LEAST_DELAY };
+        let seconds = if seconds_per_frame.is_finite() { seconds_per_frame.max(MIN_DELAY) } else { MIN_DELAY };
         let at = |frame: usize| (100.0 * seconds * frame as f64).round();
         // Patches stay, and the next ones are drawn over them. Clear pictures are removed first.
         let disposal = if self.is_clear { 2 } else { 1 };

@@ -16,13 +16,13 @@ use sinew_scene::spec::record::{Background, Mark};
 use super::FileRecorder;
 use super::atomic::AtomicFile;
 use super::field::ColorField;
-use super::gif::LEAST_DELAY;
+use super::gif::MIN_DELAY;
 use super::painter::{Cast, Drawing, Snapshot, Stage, StageParams};
 use super::png::Animation;
 use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use super::studio::Studio;
-use super::video::{MOST_PER_SECOND, Video, VideoParams, check_program};
+use super::video::{MAX_PER_SECOND, Video, VideoParams, check_program};
 use crate::costume::{Dressed, Wardrobe};
 use crate::still::{ForceAt, Marks, largest_force, surface_edges};
 
@@ -359,7 +359,7 @@ impl PictureRecorder {
             let bytes = match format {
                 FilmFormat::Gif => {
                     // Viewers do not show more frames.
-                    let skip = ((LEAST_DELAY / per_frame - 1e-3).ceil() as usize).clamp(1, shown.len());
+                    let skip = ((MIN_DELAY / per_frame - 1e-3).ceil() as usize).clamp(1, shown.len());
                     animated(&shown, skip)?.encode_gif(per_frame * skip as f64)
                 }
                 _ => animated(&shown, 1)?.encode(per_frame)?,
@@ -381,7 +381,7 @@ fn animated(shown: &[Image], skip: usize) -> Result<Animation, RecordError> {
 /// Time of a frame of a film \[s\] of `count` frames that asks for `seconds` per frame. What is over in the blink of an eye
 /// is stretched: to a second, or until no frame is skipped.
 fn frame_time(seconds: f64, count: usize) -> f64 {
-    seconds.max((1.0 / MOST_PER_SECOND).min(1.0 / count.max(1) as f64))
+    seconds.max((1.0 / MAX_PER_SECOND).min(1.0 / count.max(1) as f64))
 }
 
 impl Recorder for PictureRecorder {

@@ -14,7 +14,7 @@ use super::atomic::AtomicFile;
 const PROGRAM: &str = "ffmpeg";
 
 /// Most frames per second of a film: what screens show.
-pub(super) const MOST_PER_SECOND: f64 = 60.0;
+pub(super) const MAX_PER_SECOND: f64 = 60.0;
 
 /// Pictures of a film.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +44,8 @@ impl VideoParams {
             .chain(["-video_size".into(), format!("{width}x{height}"), "-framerate".into(), format!("{rate:.6}")])
             .chain(["-i", "-", "-an"].map(String::from))
             .collect();
-        if rate > MOST_PER_SECOND {
-            words.extend(["-r".into(), MOST_PER_SECOND.to_string()]);
+        if rate > MAX_PER_SECOND {
+            words.extend(["-r".into(), MAX_PER_SECOND.to_string()]);
         }
         let codec: &[&str] = match (self.format, self.is_clear) {
             // Nearly without loss; the index in front, for web pages.

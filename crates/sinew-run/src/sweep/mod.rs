@@ -96,7 +96,7 @@ const ONLY_TO_CONTINUE: [&str; 4] =
     ["recording.sinew", "checkpoint.bin", "previous-recording.sinew", "previous-checkpoint.bin"];
 
 /// Most problems to show: the thirteenth rarely adds information.
-const MOST_SHOWN: usize = 12;
+const MAX_SHOWN: usize = 12;
 
 /// Runs all points of a sweep that are not done yet, and writes `table.csv`.
 ///
@@ -230,10 +230,10 @@ fn check_scene(options: &SweepOptions, plan: &Plan) -> Vec<String> {
             }
         }
     }
-    let more = found.len().saturating_sub(MOST_SHOWN);
+    let more = found.len().saturating_sub(MAX_SHOWN);
     let mut problems: Vec<String> = found
         .into_iter()
-        .take(MOST_SHOWN)
+        .take(MAX_SHOWN)
         .map(|(_, text, count)| if count > 1 { format!("{text}\n{count} points have this problem") } else { text })
         .collect();
     if more > 0 {
