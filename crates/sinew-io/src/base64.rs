@@ -5,7 +5,12 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// Encodes bytes, with padding.
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
+    let (whole, rest) = bytes.as_chunks::<3>();
+    for &[a, b, c] in whole {
+        let word = u32::from_be_bytes([0, a, b, c]);
+        text.extend([18, 12, 6, 0].map(|shift| char::from(ALPHABET[(word >> shift & 63) as usize])));
+    }
+    for chunk in rest.chunks(3) {
         let word = chunk.iter().enumerate().fold(0u32, |word, (i, &b)| word | u32::from(b) << (16 - 8 * i));
         for k in 0..4 {
             let digit = (word >> (18 - 6 * k)) & 63;

@@ -3,20 +3,24 @@
 //! The color of a ground pixel is B + G L, with the light L from key light and sky. Only L depends on the bodies, so
 //! B, G and the color in full light are computed once.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::camera::{Bounds, Camera, UpAxis};
-use super::coverage::{BAND_ROWS, Projection};
+use super::coverage::{BAND_ROWS, Projection, TILE};
 use super::occlusion::Occlusion;
 use super::shade::{Backdrop, Lights, display, footprint};
 use super::shadow::SoftShadow;
-use super::vector::{V3, mad, mul, scale};
+use super::vector::{V3, add, mad, mul, scale};
 
 /// Sky and ground of a fixed camera, for [`Renderer::render_on`](super::Renderer::render_on).
 #[derive(Clone, Debug)]
 pub struct Backplate {
     pub(crate) setting: Setting,
     pixels: Vec<PlatePixel>,
+    /// The picture in full light: three bytes per pixel.
+    open: Vec<u8>,
 }
 
 /// All that a backplate depends on.
@@ -44,37 +48,54 @@ impl Backplate {
         let (projection, backdrop) = (setting.projection(), setting.backdrop());
         let lights = Lights::new(&projection, setting.up);
         let plate = Behind { projection: &projection, backdrop: &backdrop, lights: &lights, height: setting.size[1] };
-        let row = |y: usize| (0..setting.size[0]).map(move |x| plate.pixel(x as f32 + 0.5, y as f32 + 0.5));
-        let pixels = (0..setting.size[1]).into_par_iter().flat_map_iter(row).collect();
-        Backplate { setting, pixels }
+        let [width, height] = setting.size;
+        let mut pixels = vec![PlatePixel::default(); width * height];
+        let mut open = vec![0; 3 * width * height];
+        let rows = pixels.par_chunks_mut(width).zip(open.par_chunks_mut(3 * width)).enumerate();
+        rows.for_each(|(y, (pixels, open))| {
+            for (x, (pixel, bytes)) in pixels.iter_mut().zip(open.chunks_exact_mut(3)).enumerate() {
+                *pixel = plate.pixel(x as f32 + 0.5, y as f32 + 0.5);
+                bytes.copy_from_slice(&pixel.open(&lights));
+            }
+        });
+        Backplate { setting, pixels, open }
     }
 
-    /// The pixel in column `x` of row `y`.
-    #[inline]
-    pub(crate) fn pixel(&self, x: usize, y: usize) -> &PlatePixel {
-        &self.pixels[y * self.setting.size[0] + x]
+    /// Pixels of one row and their bytes in full light.
+    #[inline(always)]
+    pub(crate) fn row(&self, y: usize, columns: Range<usize>) -> (&[PlatePixel], &[u8]) {
+        let first = y * self.setting.size[0];
+        let (from, to) = (first + columns.start, first + columns.end);
+        (&self.pixels[from..to], &self.open[3 * from..3 * to])
     }
 }
 
 /// A point of the screen without bodies.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PlatePixel {
     /// B: the background where the ground has faded.
     background: V3,
-    /// G: albedo of the ground, times its share of the pixel.
+    /// G: albedo of the ground, times its share of the pixel; zero where no ground is visible.
     ground: V3,
-    /// The point of the ground, if it is visible.
-    pub position: Option<V3>,
-    /// Color in full light.
-    pub open: [u8; 3],
 }
 
 impl PlatePixel {
     /// Color under `lit` of the key light and `sky` of the light of the sky.
-    pub fn shaded(&self, lights: &Lights, lit: f32, sky: f32) -> V3 {
-        let light = lights.on_ground(lit, sky);
-        let ground = mul(self.ground, light);
-        [self.background[0] + ground[0], self.background[1] + ground[1], self.background[2] + ground[2]]
+    #[inline(always)]
+    pub fn shaded(&self, lights: &Lights, [lit, sky]: [f32; 2]) -> V3 {
+        add(self.background, mul(self.ground, lights.on_ground(lit, sky)))
+    }
+
+    /// Color in full light.
+    #[inline(always)]
+    pub fn open(&self, lights: &Lights) -> [u8; 3] {
+        display(self.shaded(lights, [1.0, 1.0]))
+    }
+
+    /// Whether bodies can dim the pixel.
+    #[inline(always)]
+    pub fn has_ground(&self) -> bool {
+        self.ground != [0.0; 3]
     }
 }
 
@@ -90,85 +111,174 @@ pub(crate) struct Behind<'a> {
 
 impl Behind<'_> {
     /// What is seen at a point of the screen.
+    #[inline(always)]
     pub fn pixel(&self, x: f32, y: f32) -> PlatePixel {
         let background = self.backdrop.background(1.0 - y / self.height as f32);
-        let mut pixel = PlatePixel { background, ground: [0.0; 3], position: None, open: [0; 3] };
+        let mut pixel = PlatePixel { background, ground: [0.0; 3] };
         if let Some(position) = self.ground_at(x, y) {
             let width = footprint(self.projection, position, self.lights.up);
             let (albedo, visible) = self.backdrop.ground_albedo(position, width);
             if visible > 0.0 {
                 pixel.background = scale(background, 1.0 - visible);
                 pixel.ground = scale(albedo, visible);
-                pixel.position = Some(position);
             }
         }
-        pixel.open = display(pixel.shaded(self.lights, 1.0, 1.0));
         pixel
     }
 
-    fn ground_at(&self, x: f32, y: f32) -> Option<V3> {
+    #[inline(always)]
+    pub fn ground_at(&self, x: f32, y: f32) -> Option<V3> {
         let (eye, ray) = (self.projection.basis.eye, self.projection.ray(x, y));
-        self.backdrop.ground_hit(eye, ray).map(|distance| mad(eye, ray, distance))
+        let distance = self.backdrop.ground_hit(eye, ray)?;
+        Some(mad(eye, ray, distance))
     }
 }
 
-/// Pixels between two evaluations of the shadow on the ground.
+/// Light on the ground: from the key light and from the sky.
+#[derive(Clone, Copy)]
+pub(crate) struct GroundLight<'a> {
+    pub behind: Behind<'a>,
+    pub shadow: &'a SoftShadow,
+    pub occlusion: &'a Occlusion,
+}
+
+impl GroundLight<'_> {
+    /// Whether a rectangle of the screen surely shows the ground in full light, or none.
+    pub fn is_full(&self, columns: &Range<usize>, rows: &Range<usize>) -> bool {
+        let [left, right, top, bottom] = [columns.start, columns.end, rows.start, rows.end].map(|at| at as f32);
+        let corners = [[left, top], [right, top], [left, bottom], [right, bottom]];
+        let corners = corners.map(|[x, y]| self.behind.ground_at(x, y));
+        let hits = corners.iter().flatten().count();
+        // The ground in the rectangle is convex, and so is what bodies dim: with all corners beyond one side of that,
+        // all between them is.
+        let beyond = |sides: &dyn Fn(V3) -> u8| corners.iter().flatten().fold(u8::MAX, |all, &p| all & sides(p)) != 0;
+        let is_beyond = || beyond(&|p| self.shadow.sides_beyond(p)) && beyond(&|p| self.occlusion.sides_beyond(p));
+        hits == 0 || hits == 4 && is_beyond()
+    }
+
+    /// Share of the key light at a point of the screen.
+    #[inline(always)]
+    fn key(&self, [x, y]: [f32; 2]) -> f32 {
+        match self.behind.ground_at(x, y) {
+            Some(p) => self.shadow.lit(p, self.behind.lights.up),
+            None => 1.0,
+        }
+    }
+
+    /// Shares of the key light and of the sky at a point of the screen.
+    #[inline(always)]
+    fn both(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+        match self.behind.ground_at(x, y) {
+            Some(p) => [self.shadow.lit(p, self.behind.lights.up), self.occlusion.on_ground(p)],
+            None => [1.0; 2],
+        }
+    }
+}
+
+/// Pixels between two lattice points.
 const STEP: usize = 2;
 
 /// Lattice rows of one band.
 const ROWS: usize = BAND_ROWS / STEP + 1;
 
-/// The value of a lattice point that was not needed yet.
+/// Shares of the key light that differ by less count as alike.
+const ALIKE: f32 = 1.0 / 64.0;
+
+/// A lattice point that was not needed yet.
 const UNKNOWN: f32 = -1.0;
 
-/// The shadow on the ground behind one band of rows. It is smooth on the scale of a pixel and expensive, so it is
-/// evaluated at every second point and interpolated.
+/// Light on the ground behind one band of rows: shares of the key light and of the sky. They are smooth on the scale of
+/// a pixel and expensive, so they are evaluated at lattice points and interpolated: the sky at every second point, the
+/// key light at the points between only where those around them differ.
 #[derive(Default)]
-pub(crate) struct ShadowLattice {
-    values: Vec<f32>,
+pub(crate) struct LightLattice {
+    values: Vec<[f32; 2]>,
     columns: usize,
     first_row: usize,
 }
 
-impl ShadowLattice {
+impl LightLattice {
     /// Starts a band of a picture of `width` columns.
     pub fn start(&mut self, width: usize, first_row: usize) {
-        (self.columns, self.first_row) = (width / STEP + 2, first_row);
+        (self.columns, self.first_row) = ((width.div_ceil(TILE) * TILE) / STEP + 4, first_row);
         self.values.clear();
-        self.values.resize(self.columns * ROWS, UNKNOWN);
+        self.values.resize(self.columns * ROWS, [UNKNOWN; 2]);
     }
 
-    /// Fraction of the key light at a point of the screen that lies in the band.
-    pub fn lit(&mut self, x: f32, y: f32, behind: &Behind<'_>, shadow: &SoftShadow) -> f32 {
-        let (u, v) = (x / STEP as f32, (y - self.first_row as f32) / STEP as f32);
-        let (i, k) = ((u as usize).min(self.columns - 2), (v as usize).min(ROWS - 2));
+    /// Shares of the key light and of the sky at a point of the screen that lies in the band.
+    pub fn at(&mut self, [x, y]: [f32; 2], light: &GroundLight<'_>) -> [f32; 2] {
+        let (u, v) = (x * (1.0 / STEP as f32), (y - self.first_row as f32) * (1.0 / STEP as f32));
+        let (i, k) = ((u as u32 as usize).min(self.columns - 4), (v as u32 as usize).min(ROWS - 2));
         let (fx, fy) = (u - i as f32, v - k as f32);
-        let mut at = |i: usize, k: usize| {
-            let value = &mut self.values[k * self.columns + i];
-            if *value == UNKNOWN {
-                let screen = ((i * STEP) as f32, (self.first_row + k * STEP) as f32);
-                let ground = behind.ground_at(screen.0, screen.1);
-                *value = ground.map_or(1.0, |position| shadow.lit(position, behind.lights.up));
-            }
-            *value
-        };
-        let below = at(i, k) * (1.0 - fx) + at(i + 1, k) * fx;
-        let above = at(i, k + 1) * (1.0 - fx) + at(i + 1, k + 1) * fx;
-        below * (1.0 - fy) + above * fy
+        // Cells are two points wide; the one in the center is known last.
+        let (first, center) = ([i & !1, k & !1], (k | 1) * self.columns + (i | 1));
+        if self.values[center][0] == UNKNOWN {
+            self.fill(first, light);
+        }
+        let below = &self.values[k * self.columns + i..];
+        let (a, b, c, d) = (below[0], below[1], below[self.columns], below[self.columns + 1]);
+        std::array::from_fn(|n| {
+            let (below, above) = (a[n] + (b[n] - a[n]) * fx, c[n] + (d[n] - c[n]) * fx);
+            below + (above - below) * fy
+        })
     }
-}
 
-/// The color of a point behind the bodies.
-pub(crate) fn behind_color(
-    pixel: &PlatePixel,
-    [x, y]: [f32; 2],
-    behind: &Behind<'_>,
-    (shadow, occlusion): (&SoftShadow, &Occlusion),
-    lattice: &mut ShadowLattice,
-) -> Option<V3> {
-    let position = pixel.position?;
-    let sky = occlusion.on_ground(position);
-    let lit = if shadow.may_reach(position) { lattice.lit(x, y, behind, shadow) } else { 1.0 };
-    // Most of the ground: nothing dims it.
-    if lit == 1.0 && sky == 1.0 { None } else { Some(pixel.shaded(behind.lights, lit, sky)) }
+    /// Shares at the pixels of a row of a tile, of which some columns are in the picture.
+    #[inline(always)]
+    pub fn row(&mut self, first_column: usize, row: usize, light: &GroundLight<'_>) -> [[f32; 2]; TILE] {
+        let (i, y) = (first_column / STEP, row - self.first_row);
+        let k = y / STEP;
+        for cell in (0..TILE / STEP).step_by(2) {
+            if self.values[(k | 1) * self.columns + (i + cell + 1)][0] == UNKNOWN {
+                self.fill([i + cell, k & !1], light);
+            }
+        }
+        let fy = ((y % STEP) as f32 + 0.5) / STEP as f32;
+        let at = k * self.columns + i;
+        let (upper, lower) = (&self.values[at..=at + TILE / STEP], &self.values[at + self.columns..]);
+        let lower = &lower[..=TILE / STEP];
+        let between: [[f32; 2]; TILE / STEP + 1] =
+            std::array::from_fn(|i| std::array::from_fn(|n| upper[i][n] + (lower[i][n] - upper[i][n]) * fy));
+        std::array::from_fn(|x| {
+            let (left, right) = (between[x / STEP], between[x / STEP + 1]);
+            let fx = ((x % STEP) as f32 + 0.5) / STEP as f32;
+            std::array::from_fn(|n| left[n] + (right[n] - left[n]) * fx)
+        })
+    }
+
+    /// Fills the cell of 3 × 3 points that starts at a point with even numbers.
+    #[inline(always)]
+    fn fill(&mut self, [i, k]: [usize; 2], light: &GroundLight<'_>) {
+        let (a, b) = (self.corner([i, k], light), self.corner([i + 2, k], light));
+        let (c, d) = (self.corner([i, k + 2], light), self.corner([i + 2, k + 2], light));
+        self.between([i + 1, k], [a, b, a, b], light);
+        self.between([i, k + 1], [a, c, a, c], light);
+        self.between([i + 2, k + 1], [b, d, b, d], light);
+        self.between([i + 1, k + 2], [c, d, c, d], light);
+        self.between([i + 1, k + 1], [a, b, c, d], light);
+    }
+
+    fn screen(&self, [i, k]: [usize; 2]) -> [f32; 2] {
+        [(i * STEP) as f32, (self.first_row + k * STEP) as f32]
+    }
+
+    #[inline(always)]
+    fn corner(&mut self, [i, k]: [usize; 2], light: &GroundLight<'_>) -> [f32; 2] {
+        let at = k * self.columns + i;
+        if self.values[at][0] == UNKNOWN {
+            self.values[at] = light.both(self.screen([i, k]));
+        }
+        self.values[at]
+    }
+
+    /// A point in the middle of corners.
+    #[inline(always)]
+    fn between(&mut self, [i, k]: [usize; 2], corners: [[f32; 2]; 4], light: &GroundLight<'_>) {
+        let at = k * self.columns + i;
+        if self.values[at][0] == UNKNOWN {
+            let [key, sky] = [0, 1].map(|n| 0.25 * corners.iter().map(|corner| corner[n]).sum::<f32>());
+            let is_alike = corners.iter().all(|corner| (corner[0] - key).abs() < ALIKE);
+            self.values[at] = [if is_alike { key } else { light.key(self.screen([i, k])) }, sky];
+        }
+    }
 }

@@ -5,8 +5,6 @@
 //! signs, so a closed surface shows no cracks; samples on the edge go to the nearer triangle, and to the first of two
 //! equals.
 
-use std::ops::Range;
-
 use super::camera::{Camera, CameraBasis};
 use super::scene::Prepared;
 use super::vector::{V3, lerp, mad};
@@ -56,6 +54,7 @@ impl Projection {
     }
 
     /// Direction of sight through a point of the screen, with depth component 1.
+    #[inline(always)]
     pub fn ray(&self, x: f32, y: f32) -> V3 {
         let (u, v) = ((x - self.middle[0]) / self.focal, (self.middle[1] - y) / self.focal);
         mad(mad(self.basis.forward, self.basis.right, u), self.basis.up, v)
@@ -79,6 +78,9 @@ pub(crate) struct ScreenTriangle {
 /// Rows of pixels that one task covers and shades: few enough that its samples stay in the cache.
 pub(crate) const BAND_ROWS: usize = 8;
 
+/// Pixels of a band that are handled together: `BAND_ROWS` rows of so many columns.
+pub(crate) const TILE: usize = 8;
+
 /// Projected triangles and, for each band of rows, those that may touch it, in scene order.
 pub(crate) struct Binned {
     pub triangles: Vec<ScreenTriangle>,
@@ -100,17 +102,6 @@ pub(crate) fn project(prepared: &Prepared, projection: &Projection, width: usize
 }
 
 impl Binned {
-    /// Columns that the triangles of a band may touch.
-    fn columns(&self, band: usize, width: usize) -> Range<usize> {
-        let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
-        for &number in &self.bands[band] {
-            for corner in self.triangles[number as usize].corners {
-                (least, most) = (least.min(corner[0]), most.max(corner[0]));
-            }
-        }
-        if least > most { 0..0 } else { least.max(0.0) as usize..(most.max(0.0) as usize + 1).min(width) }
-    }
-
     fn push(&mut self, triangle: ScreenTriangle, width: usize, height: usize) {
         let [a, b, c] = triangle.corners;
         let low = |i: usize| a[i].min(b[i]).min(c[i]);
@@ -157,26 +148,38 @@ fn clip_near(corners: [V3; 3], near: f32) -> ([V3; 4], usize) {
 pub(crate) struct SampleBand {
     pub inverse_depth: Vec<[f32; SAMPLES]>,
     pub source: Vec<[u32; SAMPLES]>,
-    /// Columns that triangles may touch; samples of other columns are out of date.
-    pub columns: Range<usize>,
+    /// For each tile whether triangles may touch it; samples of other tiles are out of date.
+    pub is_touched: Vec<bool>,
 }
 
 impl SampleBand {
     /// Covers `rows` rows from `first_row` on with the triangles of the band.
+    #[inline(always)]
     pub fn cover(&mut self, binned: &Binned, band: usize, width: usize, rows: usize) {
         self.inverse_depth.resize(width * rows, [0.0; SAMPLES]);
         self.source.resize(width * rows, [NOTHING; SAMPLES]);
-        self.columns = binned.columns(band, width);
-        for row in 0..rows {
-            let columns = row * width + self.columns.start..row * width + self.columns.end;
-            self.inverse_depth[columns.clone()].fill([0.0; SAMPLES]);
-            self.source[columns].fill([NOTHING; SAMPLES]);
-        }
+        self.is_touched.clear();
+        self.is_touched.resize(width.div_ceil(TILE), false);
         for &number in &binned.bands[band] {
             self.draw(&binned.triangles[number as usize], band * BAND_ROWS, width, rows);
         }
     }
 
+    /// Clears the tiles from column `x0` to `x1` that nothing has touched yet.
+    #[inline(always)]
+    fn touch(&mut self, x0: usize, x1: usize, width: usize, rows: usize) {
+        for tile in x0 / TILE..=x1 / TILE {
+            if !std::mem::replace(&mut self.is_touched[tile], true) {
+                for row in 0..rows {
+                    let columns = row * width + tile * TILE..row * width + ((tile + 1) * TILE).min(width);
+                    self.inverse_depth[columns.clone()].fill([0.0; SAMPLES]);
+                    self.source[columns].fill([NOTHING; SAMPLES]);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
     fn draw(&mut self, triangle: &ScreenTriangle, first_row: usize, width: usize, rows: usize) {
         let [a, mut b, mut c] = triangle.corners;
         let mut area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
@@ -194,10 +197,18 @@ impl SampleBand {
         let gy = (d2 * (b[0] - a[0]) - d1 * (c[0] - a[0])) / area;
         let (nearest, farthest) = (a[2].max(b[2]).max(c[2]), a[2].min(b[2]).min(c[2]));
 
+        let inverse_depth = |x: f32, y: f32| {
+            let w = a[2] + gx * (x - a[0]) + gy * (y - a[1]);
+            // One instruction each, unlike `min` and `max`, which look for NaN.
+            let w = if w < nearest { w } else { nearest };
+            if w > farthest { w } else { farthest }
+        };
+
         let column = |x: f32| x.clamp(0.0, width as f32 - 1.0) as usize;
         let row = |y: f32| (y - first_row as f32).clamp(0.0, rows as f32 - 1.0) as usize;
         let (x0, x1) = (column(a[0].min(b[0]).min(c[0])), column(a[0].max(b[0]).max(c[0])));
         let (y0, y1) = (row(a[1].min(b[1]).min(c[1])), row(a[1].max(b[1]).max(c[1])));
+        self.touch(x0, x1, width, rows);
         // Offsets of the edge values within a pixel, the same for every pixel.
         let mut inside = [[0.0f32; SAMPLES]; 3];
         let mut reach = [0.0f32; 3];
@@ -223,8 +234,7 @@ impl SampleBand {
                 let (depths, sources) = (&mut self.inverse_depth[y * width + x], &mut self.source[y * width + x]);
                 if at[0] + least[0] >= 0.0 && at[1] + least[1] >= 0.0 && at[2] + least[2] >= 0.0 {
                     for s in 0..SAMPLES {
-                        let w = a[2] + gx * (px + OFFSETS[s][0] - a[0]) + gy * (py + OFFSETS[s][1] - a[1]);
-                        let w = w.min(nearest).max(farthest);
+                        let w = inverse_depth(px + OFFSETS[s][0], py + OFFSETS[s][1]);
                         let is_nearer = w > depths[s];
                         depths[s] = if is_nearer { w } else { depths[s] };
                         sources[s] = if is_nearer { triangle.source } else { sources[s] };
@@ -234,12 +244,10 @@ impl SampleBand {
                 for s in 0..SAMPLES {
                     let covered =
                         (at[0] + inside[0][s] >= 0.0) & (at[1] + inside[1][s] >= 0.0) & (at[2] + inside[2][s] >= 0.0);
-                    let w = a[2] + gx * (px + OFFSETS[s][0] - a[0]) + gy * (py + OFFSETS[s][1] - a[1]);
-                    let w = w.min(nearest).max(farthest);
-                    if covered & (w > depths[s]) {
-                        depths[s] = w;
-                        sources[s] = triangle.source;
-                    }
+                    let w = inverse_depth(px + OFFSETS[s][0], py + OFFSETS[s][1]);
+                    let is_nearer = covered & (w > depths[s]);
+                    depths[s] = if is_nearer { w } else { depths[s] };
+                    sources[s] = if is_nearer { triangle.source } else { sources[s] };
                 }
             }
         }
@@ -247,6 +255,7 @@ impl SampleBand {
 }
 
 /// Edge function through p and q; swapping p and q negates every coefficient exactly.
+#[inline(always)]
 fn edge(p: V3, q: V3) -> [f32; 3] {
     [p[1] - q[1], q[0] - p[0], p[0] * q[1] - p[1] * q[0]]
 }
@@ -265,7 +274,9 @@ mod tests {
             let mut samples = SampleBand::default();
             let rows = BAND_ROWS.min(size - band * BAND_ROWS);
             samples.cover(&binned, band, size, rows);
-            all.extend(samples.source);
+            let is_touched = |i: usize| samples.is_touched[i % size / TILE];
+            let seen = samples.source.iter().enumerate();
+            all.extend(seen.map(|(i, &sources)| if is_touched(i) { sources } else { [NOTHING; SAMPLES] }));
         }
         all
     }

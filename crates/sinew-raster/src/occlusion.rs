@@ -12,17 +12,19 @@ use rayon::prelude::*;
 
 use super::camera::{Bounds, UpAxis};
 use super::scene::Prepared;
-use super::shadow::DepthMap;
+use super::shadow::{DepthMap, LANES};
 use super::vector::{V3, dot, mad};
 
-/// Number of directions of the sky; after interpolation, more make no visible difference.
-const DIRECTIONS: usize = 32;
+/// Number of directions of the sky, for small and for large pictures; after interpolation, more make no visible
+/// difference.
+const DIRECTIONS: [usize; 2] = [18, 32];
+const MAX_DIRECTIONS: usize = 32;
 
 /// Texels per side of each depth map, for small and for large pictures.
 const MAP_SIZE: [usize; 2] = [64, 96];
 
 /// Points per side of the ground grid, for small and for large pictures.
-const GRID: [usize; 2] = [72, 112];
+const GRID: [usize; 2] = [48, 112];
 
 /// Pictures of more pixels per side are large.
 const SMALL: usize = 512;
@@ -41,7 +43,7 @@ impl Occlusion {
     /// `side` is the longer side of the picture \[pixels\].
     pub fn new(prepared: &Prepared, up: UpAxis, ground: Option<f32>, side: usize) -> Occlusion {
         let size = usize::from(side > SMALL);
-        let directions = sky(up);
+        let directions = sky(up, DIRECTIONS[size]);
         let maps: Vec<DepthMap> = directions.par_iter().map(|&d| DepthMap::new(prepared, d, MAP_SIZE[size])).collect();
         let points: Vec<(V3, V3)> =
             prepared.positions.iter().copied().zip(prepared.vertex_normals.iter().copied()).collect();
@@ -67,30 +69,40 @@ impl Occlusion {
         Occlusion { corners, ground: GroundGrid::new(&prepared.bounds, up, None, 0, &[], &[]) }
     }
 
+    /// Sides of the ground that bodies dim, beyond which a point of the ground lies: one bit each.
+    pub fn sides_beyond(&self, p: V3) -> u8 {
+        self.ground.sides_beyond(p)
+    }
+
     /// Ambient light on the ground below or at `p`.
+    #[inline(always)]
     pub fn on_ground(&self, p: V3) -> f32 {
         self.ground.at(p)
     }
 }
 
 /// Visibility of the sky's directions from points with normals, offset by `texels` of the maps along the normal.
-fn visibility(maps: &[DepthMap], points: &[(V3, V3)], texels: f32) -> Vec<[f32; DIRECTIONS]> {
+fn visibility(maps: &[DepthMap], points: &[(V3, V3)], texels: f32) -> Vec<[f32; MAX_DIRECTIONS]> {
     /// Number of points per map in one pass: one map fits in the cache, all of them do not.
     const CHUNK: usize = 512;
-    let mut visible = vec![[0.0; DIRECTIONS]; points.len()];
+    let mut visible = vec![[0.0; MAX_DIRECTIONS]; points.len()];
     visible.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK)).for_each(|(visible, points)| {
         for (k, map) in maps.iter().enumerate() {
-            // Points without a normal belong to no triangle.
-            for (out, &(p, n)) in visible.iter_mut().zip(points).filter(|(_, (_, n))| *n != [0.0; 3]) {
-                let [u, v, h] = map.locate(mad(p, n, texels * map.texel()));
-                out[k] = map.lit(u, v, h);
+            let offset = texels * map.texel();
+            for (visible, points) in visible.chunks_mut(LANES).zip(points.chunks(LANES)) {
+                // The last block repeats its last point.
+                let block = std::array::from_fn(|i| points[i.min(points.len() - 1)]);
+                let lit = map.lit(&block.map(|(p, n)| mad(p, n, offset)));
+                for (out, lit) in visible.iter_mut().zip(lit) {
+                    out[k] = lit;
+                }
             }
         }
     });
     visible
 }
 
-fn gather(directions: &[V3], visible: &[f32; DIRECTIONS], n: V3) -> f32 {
+fn gather(directions: &[V3], visible: &[f32; MAX_DIRECTIONS], n: V3) -> f32 {
     let (mut sum, mut total) = (0.0, 0.0);
     for (&d, v) in directions.iter().zip(visible) {
         let w = (dot(n, d) * (1.0 - WRAP) + WRAP).max(0.0);
@@ -102,14 +114,14 @@ fn gather(directions: &[V3], visible: &[f32; DIRECTIONS], n: V3) -> f32 {
 }
 
 /// Fibonacci points on the upper hemisphere, from just above the horizon.
-fn sky(up: UpAxis) -> Vec<V3> {
+fn sky(up: UpAxis, count: usize) -> Vec<V3> {
     let golden = std::f32::consts::PI * (3.0 - 5.0f32.sqrt());
     let axis = up.index();
-    (0..DIRECTIONS)
+    (0..count)
         .map(|i| {
             // Equal steps of height are equal areas of the sphere (Archimedes). 0.06: below 3.5° maps only see
             // themselves.
-            let z = 0.06 + 0.94 * (i as f32 + 0.5) / DIRECTIONS as f32;
+            let z = 0.06 + 0.94 * (i as f32 + 0.5) / count as f32;
             let r = (1.0 - z * z).max(0.0).sqrt();
             let (sin, cos) = (i as f32 * golden).sin_cos();
             let mut d = [0.0; 3];
@@ -166,6 +178,17 @@ impl GroundGrid {
         GroundGrid { axes, min, scale, side, values }
     }
 
+    fn sides_beyond(&self, p: V3) -> u8 {
+        if self.values.is_empty() {
+            return u8::MAX;
+        }
+        let at: [f32; 2] = std::array::from_fn(|i| (p[self.axes[i]] - self.min[i]) * self.scale[i]);
+        let end = (self.side - 1) as f32;
+        let beyond = [at[0] < 0.0, at[0] > end, at[1] < 0.0, at[1] > end];
+        beyond.iter().enumerate().map(|(side, &is)| u8::from(is) << side).sum()
+    }
+
+    #[inline(always)]
     fn at(&self, p: V3) -> f32 {
         if self.values.is_empty() {
             return 1.0;
@@ -231,7 +254,7 @@ mod tests {
     #[test]
     fn sky_directions_are_unit_and_above_the_horizon() {
         for up in [UpAxis::X, UpAxis::Y, UpAxis::Z] {
-            for d in sky(up) {
+            for d in sky(up, 32) {
                 assert!((dot(d, d) - 1.0).abs() < 1e-5 && dot(d, up.direction()) > 0.0);
             }
         }

@@ -52,6 +52,7 @@ impl Lights {
     }
 
     /// Light on the ground under `lit` of the key light and `sky` of the sky, both 0..1.
+    #[inline(always)]
     pub fn on_ground(&self, lit: f32, sky: f32) -> V3 {
         let key = scale(KEY, lit * dot(self.up, self.key));
         // Plain ambient light is too faint to ground a body in bright key light; sky^1.5 is nearer to a photograph of a
@@ -59,15 +60,22 @@ impl Lights {
         add(scale(key, 0.4 + 0.6 * sky), scale(SKY, 0.1 + 0.9 * sky * sky.sqrt()))
     }
 
-    /// Light from a point of a body toward the eye.
-    pub fn body(&self, at: &ShadePoint, finish: &Finish, shadow: &SoftShadow) -> V3 {
+    /// Share of the key light that reaches a point of a body, 0..1.
+    #[inline(always)]
+    pub fn key_light(&self, at: &ShadePoint, shadow: &SoftShadow) -> f32 {
+        // Farther from the light, none of it creeps around.
+        if dot(at.normal, self.key) > -0.35 { shadow.lit(at.position, at.normal) } else { 0.0 }
+    }
+
+    /// Light from a point of a body toward the eye, under `lit` of the key light.
+    #[inline(always)]
+    pub fn body(&self, at: &ShadePoint, finish: &Finish, lit: f32) -> V3 {
         let n = at.normal;
         let facing = dot(n, self.key);
         // Wrapped diffuse: light enters skin and leaves beyond the terminator, red farthest.
         let creep = scale([0.34, 0.16, 0.10], finish.translucency);
         let wrapped = |w: f32| ((facing + w) / (1.0 + w)).max(0.0);
         let diffuse = [wrapped(creep[0]), wrapped(creep[1]), wrapped(creep[2])];
-        let lit = if facing > -0.35 { shadow.lit(at.position, n) } else { 0.0 };
         // Inside tissue the edge of a shadow bleeds red as well.
         let soft = 0.25 * finish.translucency;
         let shade = [lit + (lit.sqrt() - lit) * soft, lit, lit];
@@ -100,6 +108,7 @@ impl Lights {
 }
 
 /// Lighting inputs at a point.
+#[derive(Clone, Copy)]
 pub(crate) struct ShadePoint {
     pub position: V3,
     /// Unit normal on the side of the eye.
@@ -133,6 +142,7 @@ impl Backdrop {
     }
 
     /// Distance along `ray` (in units of its length) to the ground, if the ray meets it from above.
+    #[inline(always)]
     pub fn ground_hit(&self, eye: V3, ray: V3) -> Option<f32> {
         let (level, axis) = (self.ground?, self.up.index());
         let distance = (level - eye[axis]) / ray[axis];
@@ -154,12 +164,14 @@ impl Backdrop {
     }
 
     /// Color behind everything, by the height in the picture (0 at the bottom, 1 at the top).
+    #[inline(always)]
     pub fn background(&self, height: f32) -> V3 {
         lerp(BACK_LOW, BACK_HIGH, smoothstep(0.25, 1.35, height))
     }
 
     /// Albedo of the ground at a point that a pixel sees in a window of width `footprint`, and how much of it the distance
     /// leaves visible.
+    #[inline(always)]
     pub fn ground_albedo(&self, position: V3, footprint: f32) -> (V3, f32) {
         let axes = [(self.up.index() + 1) % 3, (self.up.index() + 2) % 3];
         let (dx, dy) = (position[axes[0]] - self.center[axes[0]], position[axes[1]] - self.center[axes[1]]);
@@ -174,12 +186,14 @@ impl Backdrop {
 }
 
 /// Floor by truncation: without SSE 4.1, which is not assumed, `f32::floor` is a library call.
+#[inline(always)]
 fn floor(x: f32) -> f32 {
     let truncated = x as i32 as f32;
     if truncated > x { truncated - 1.0 } else { truncated }
 }
 
 /// Mean of the ±1 square wave of period 2 over a window of the given width around `x`.
+#[inline(always)]
 fn filtered_square_wave(x: f32, width: f32) -> f32 {
     let width = width.max(1e-4);
     // Integral of the square wave: a triangle wave.
@@ -191,6 +205,7 @@ fn filtered_square_wave(x: f32, width: f32) -> f32 {
 }
 
 /// Filmic curve: straight in the shadows and middle tones, a soft shoulder from 0.7 so that highlights keep their hue.
+#[inline(always)]
 pub(crate) fn display(color: V3) -> [u8; 3] {
     static CODES: OnceLock<Vec<u8>> = OnceLock::new();
     let codes = CODES.get_or_init(|| (0..=code_of(BRIGHTEST)).map(|code| display_byte(light_of(code))).collect());
@@ -207,6 +222,7 @@ const BRIGHTEST: f32 = 64.0;
 const DROPPED: u32 = 14;
 
 /// Number of a value between [`DARKEST`] and [`BRIGHTEST`]: the bits of positive floats are ordered like the values.
+#[inline(always)]
 fn code_of(c: f32) -> usize {
     ((c.to_bits() - DARKEST.to_bits()) >> DROPPED) as usize
 }
@@ -225,6 +241,7 @@ fn display_byte(c: f32) -> u8 {
 }
 
 /// Size of a pixel on a plane at `position` seen at a slant \[m\].
+#[inline(always)]
 pub(crate) fn footprint(projection: &Projection, position: V3, normal: V3) -> f32 {
     let sight = sub(position, projection.basis.eye);
     let distance = norm(sight);

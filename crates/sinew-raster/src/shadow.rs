@@ -74,7 +74,7 @@ impl DepthMap {
     }
 
     /// Texel coordinates and height of a world point.
-    #[inline]
+    #[inline(always)]
     pub fn locate(&self, p: V3) -> V3 {
         [
             (dot(p, self.tangent) - self.origin[0]) * self.scale,
@@ -123,10 +123,18 @@ impl DepthMap {
         }
     }
 
-    /// Fraction of light that passes at height `h`, interpolated between the four texels around (u, v).
-    #[inline]
-    pub fn lit(&self, u: f32, v: f32, h: f32) -> f32 {
-        lit(&self.heights, self.size, u, v, h)
+    /// Fractions of light that reach points, interpolated between four texels each.
+    #[inline(always)]
+    pub fn lit(&self, points: &[V3; LANES]) -> Lanes {
+        let mut at = [[0.0; LANES]; 3];
+        for i in 0..LANES {
+            let [u, v, h] = self.locate(points[i]);
+            (at[0][i], at[1][i], at[2][i]) = (u - 0.5, v - 0.5, h);
+        }
+        let [u, v, height] = at;
+        let (mut count, mut sum) = ([0.0; LANES], [0.0; LANES]);
+        block(&self.heights, self.size, [&u, &v, &height], &mut count, &mut sum);
+        count.map(|blocked| 1.0 - blocked)
     }
 }
 
@@ -136,56 +144,21 @@ fn edge(p: V3, q: V3) -> V3 {
     [p[1] - q[1], q[0] - p[0], p[0] * q[1] - p[1] * q[0]]
 }
 
-#[inline(always)]
-fn lit(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> f32 {
-    let (u, v) = (u - 0.5, v - 0.5);
-    let end = (size - 1) as f32;
-    // Written so that NaN is outside. Inside, truncation is the floor and much cheaper.
-    if !(u > 0.0 && v > 0.0 && u < end && v < end) {
-        return 1.0;
-    }
-    let (x, y) = (u as usize, v as usize);
-    let (fx, fy) = (u - x as f32, v - y as f32);
-    let at = y * size + x;
-    let open = |i: usize| if heights[i] > h { 0.0 } else { 1.0 };
-    let below = open(at) * (1.0 - fx) + open(at + 1) * fx;
-    let above = open(at + size) * (1.0 - fx) + open(at + size + 1) * fx;
-    below * (1.0 - fy) + above * fy
-}
+/// Taps that are looked up together.
+pub(crate) const LANES: usize = 8;
 
-/// Interpolated fraction of the texels around (u, v) that are higher than `h`, and the sum of their heights with the
-/// same weights. A plain count of texels would draw streaks through the penumbra.
-#[inline(always)]
-fn blocking(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> (f32, f32) {
-    let (u, v) = (u - 0.5, v - 0.5);
-    let end = (size - 1) as f32;
-    if !(u > 0.0 && v > 0.0 && u < end && v < end) {
-        return (0.0, 0.0);
-    }
-    let (x, y) = (u as usize, v as usize);
-    let (fx, fy) = (u - x as f32, v - y as f32);
-    let at = y * size + x;
-    let (mut weight, mut sum) = (0.0, 0.0);
-    for (i, w) in [
-        (at, (1.0 - fx) * (1.0 - fy)),
-        (at + 1, fx * (1.0 - fy)),
-        (at + size, (1.0 - fx) * fy),
-        (at + size + 1, fx * fy),
-    ] {
-        if heights[i] > h {
-            weight += w;
-            sum += w * heights[i];
-        }
-    }
-    (weight, sum)
-}
+/// One number for each of some taps.
+pub(crate) type Lanes = [f32; LANES];
 
-/// Taps of the search for occluders and of the filter, in small and in large maps.
-const SEARCH_TAPS: [usize; 2] = [8, 12];
-const FILTER_TAPS: [usize; 2] = [11, 16];
+/// Points in the unit disc, in blocks.
+type Taps = Vec<[Lanes; 2]>;
 
-/// Taps of the filter on the coarsest level, whose radius has no bound in texels.
-const WIDE_TAPS: [usize; 2] = [28, 40];
+/// Numbers of blocks of the search for occluders and of the filter, in small and in large maps.
+const SEARCH_BLOCKS: [usize; 2] = [1, 2];
+const FILTER_BLOCKS: [usize; 2] = [2, 2];
+
+/// Blocks of the filter on the coarsest level, whose radius has no bound in texels.
+const WIDE_BLOCKS: [usize; 2] = [4, 5];
 
 /// Maps with more texels per side are large.
 const SMALL: usize = 512;
@@ -211,9 +184,9 @@ pub(crate) struct SoftShadow {
     map: DepthMap,
     /// Halvings of `map`: side and heights.
     levels: Vec<(usize, Vec<f32>)>,
-    search: Vec<[f32; 2]>,
-    filter: Vec<[f32; 2]>,
-    wide: Vec<[f32; 2]>,
+    search: Taps,
+    filter: Taps,
+    wide: Taps,
     /// Highest texel within reach of the search, to return early where nothing can cast a shadow.
     coarse: Vec<f32>,
     /// Lowest height drawn.
@@ -238,18 +211,22 @@ impl SoftShadow {
         let coarse =
             cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
         let [search, filter, wide] =
-            [SEARCH_TAPS, FILTER_TAPS, WIDE_TAPS].map(|taps| spiral(taps[usize::from(size > SMALL)]));
+            [SEARCH_BLOCKS, FILTER_BLOCKS, WIDE_BLOCKS].map(|blocks| spiral(blocks[usize::from(size > SMALL)]));
         SoftShadow { search, filter, wide, levels, coarse, lowest, reach, map }
     }
 
-    /// Whether anything can cast a shadow on a point; false for most points far from bodies.
-    pub fn may_reach(&self, p: V3) -> bool {
+    /// Sides of what bodies can shade, beyond which a point lies: one bit each.
+    pub fn sides_beyond(&self, p: V3) -> u8 {
         let [u, v, h] = self.map.locate(p);
-        let inside = |at: f32| at > -self.reach && at < self.map.size as f32 + self.reach;
-        h < self.map.top && inside(u) && inside(v)
+        // The offset of points along their normal is at most three texels.
+        let reach = self.reach + 4.0;
+        let far = self.map.size as f32 + reach;
+        let beyond = [u < -reach, u > far, v < -reach, v > far, h > self.map.top];
+        beyond.iter().enumerate().map(|(side, &is)| u8::from(is) << side).sum()
     }
 
     /// Fraction of the key light that reaches a point with unit normal `n`, 0..1.
+    #[inline(always)]
     pub fn lit(&self, p: V3, n: V3) -> f32 {
         // Grazing light needs a larger offset along the normal to clear the texel's own slope.
         let slope = 1.0 - dot(n, self.map.direction).clamp(0.0, 1.0);
@@ -272,20 +249,11 @@ impl SoftShadow {
         let rise = |axis: V3| (-dot(n, axis) / facing).clamp(-STEEPEST, STEEPEST) * self.map.texel();
         let plane = Receiver { u, v, h, slope, rise: [rise(self.map.tangent), rise(self.map.bitangent)] };
         let level = self.level(radius, 2.0);
-        let ((side, heights), shrink) = (&self.levels[level], shrink_of(level));
-        let margin = self.margin(shrink, slope);
-        let (mut sum, mut count) = (0.0, 0.0);
-        for &[x, y] in &self.search {
-            let (x, y) = (radius * x, radius * y);
-            let (weight, height) =
-                blocking(heights, *side, (u + x) * shrink, (v + y) * shrink, plane.height(x, y) + margin);
-            sum += height - weight * h;
-            count += weight;
-        }
+        let [count, sum] = self.occluders(level, &plane, radius, &self.search);
         if count <= 1e-3 {
             return 1.0;
         }
-        let penumbra = (LIGHT_RADIUS * sum / count * self.map.scale).clamp(1.2, self.reach);
+        let penumbra = (LIGHT_RADIUS * (sum / count - h) * self.map.scale).clamp(1.2, self.reach);
         let level = self.level(penumbra, 2.5);
         let here = self.filtered(level, &plane, penumbra);
         // Cross-fade into the next level over the last 40 % of this one: a switch would draw a contour line.
@@ -297,6 +265,7 @@ impl SoftShadow {
     }
 
     /// The interpolated coarse map: where its cells jump, the search must not.
+    #[inline(always)]
     fn local_top(&self, u: f32, v: f32) -> f32 {
         let scale = COARSE as f32 / self.map.size as f32;
         let last = (COARSE - 1) as f32;
@@ -310,20 +279,38 @@ impl SoftShadow {
         below + (above - below) * fy
     }
 
+    #[inline(always)]
     fn filtered(&self, level: usize, plane: &Receiver, penumbra: f32) -> f32 {
+        let taps = if level + 1 == self.levels.len() { &self.wide } else { &self.filter };
+        let [blocked, _] = self.occluders(level, plane, penumbra, taps);
+        (1.0 - blocked / (LANES * taps.len()) as f32).max(0.0)
+    }
+
+    /// Taps on texels above the plane of the receiver, and the sum of their heights. Each tap counts by the weights of the
+    /// four texels around it: a plain count of texels would draw streaks through the penumbra. Outside the map is
+    /// nothing.
+    #[inline(always)]
+    fn occluders(&self, level: usize, plane: &Receiver, radius: f32, taps: &Taps) -> [f32; 2] {
         let (side, heights) = &self.levels[level];
         let shrink = shrink_of(level);
         let margin = self.margin(shrink, plane.slope);
-        let taps: &[[f32; 2]] = if level + 1 == self.levels.len() { &self.wide } else { &self.filter };
-        let mut open = 0.0;
-        for [x, y] in taps {
-            let (x, y) = (penumbra * x, penumbra * y);
-            open += lit(heights, *side, (plane.u + x) * shrink, (plane.v + y) * shrink, plane.height(x, y) + margin);
+        let (mut count, mut sum) = ([0.0; LANES], [0.0; LANES]);
+        for [xs, ys] in taps {
+            let mut at = [[0.0; LANES]; 3];
+            for i in 0..LANES {
+                let (x, y) = (radius * xs[i], radius * ys[i]);
+                at[0][i] = (plane.u + x) * shrink - 0.5;
+                at[1][i] = (plane.v + y) * shrink - 0.5;
+                at[2][i] = plane.height(x, y) + margin;
+            }
+            let [u, v, limit] = at;
+            block(heights, *side, [&u, &v, &limit], &mut count, &mut sum);
         }
-        open / taps.len() as f32
+        [count.iter().sum(), sum.iter().sum()]
     }
 
     /// The level at which a radius given in base texels spans between `texels` and twice as many.
+    #[inline(always)]
     fn level(&self, radius: f32, texels: f32) -> usize {
         let mut level = 0;
         while level + 1 < self.levels.len() && radius * shrink_of(level) > 2.0 * texels {
@@ -333,6 +320,7 @@ impl SoftShadow {
     }
 
     /// Maxima over a coarse texel lie above a sloped surface: occluders must be higher by that much.
+    #[inline(always)]
     fn margin(&self, shrink: f32, slope: f32) -> f32 {
         (1.0 / shrink - 1.0) * self.map.texel() * (0.6 + 1.4 * slope)
     }
@@ -350,25 +338,71 @@ struct Receiver {
 }
 
 impl Receiver {
+    #[inline(always)]
     fn height(&self, x: f32, y: f32) -> f32 {
         self.h + self.rise[0] * x + self.rise[1] * y
     }
 }
 
+/// Adds up, for some points (u, v) between the centers of texels, which part of the four around each is above its height,
+/// and that part of their heights. Outside the map is nothing.
+#[inline(always)]
+fn block(heights: &[f32], side: usize, [u, v, height]: [&Lanes; 3], count: &mut Lanes, sum: &mut Lanes) {
+    let (side32, end) = (side as u32, (side - 1) as f32);
+    let (mut fx, mut fy, mut limit) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let mut at = [0u32; LANES];
+    for i in 0..LANES {
+        // Written so that NaN is outside.
+        let is_inside = (u[i] > 0.0) & (v[i] > 0.0) & (u[i] < end) & (v[i] < end);
+        let (u, v) = (if is_inside { u[i] } else { 0.0 }, if is_inside { v[i] } else { 0.0 });
+        limit[i] = if is_inside { height[i] } else { f32::INFINITY };
+        let ([column, row], rest) = whole_and_rest([u, v]);
+        [fx[i], fy[i]] = rest;
+        at[i] = row * side32 + column;
+    }
+    let mut corners = [[0.0; LANES]; 4];
+    for i in 0..LANES {
+        let texels = &heights[at[i] as usize..][..side + 2];
+        (corners[0][i], corners[1][i]) = (texels[0], texels[1]);
+        (corners[2][i], corners[3][i]) = (texels[side], texels[side + 1]);
+    }
+    for i in 0..LANES {
+        let weights = [(1.0 - fx[i]) * (1.0 - fy[i]), fx[i] * (1.0 - fy[i]), (1.0 - fx[i]) * fy[i], fx[i] * fy[i]];
+        for (weight, corner) in weights.into_iter().zip(&corners) {
+            let is_above = corner[i] > limit[i];
+            count[i] += if is_above { weight } else { 0.0 };
+            sum[i] += if is_above { weight * corner[i] } else { 0.0 };
+        }
+    }
+}
+
+/// Whole numbers below coordinates of a texel, and what is left. Sums with a number whose last bit is one take a quarter of
+/// the time of conversions, which must care for numbers that are not in range.
+#[inline(always)]
+fn whole_and_rest(at: [f32; 2]) -> ([u32; 2], [f32; 2]) {
+    const ONES: f32 = 1.5 * (1 << 23) as f32;
+    let sum = [at[0] - 0.5 + ONES, at[1] - 0.5 + ONES];
+    let whole = [sum[0].to_bits().wrapping_sub(ONES.to_bits()), sum[1].to_bits().wrapping_sub(ONES.to_bits())];
+    (whole, [at[0] - (sum[0] - ONES), at[1] - (sum[1] - ONES)])
+}
+
 /// Texels of a level per texel of the base.
+#[inline(always)]
 fn shrink_of(level: usize) -> f32 {
     1.0 / (1 << level) as f32
 }
 
 /// Sunflower arrangement of points in the unit disc: even density without visible rows.
-fn spiral(count: usize) -> Vec<[f32; 2]> {
+fn spiral(blocks: usize) -> Taps {
     let golden = std::f32::consts::PI * (3.0 - 5.0f32.sqrt());
+    let count = (blocks * LANES) as f32;
     let point = |i: usize| {
-        let r = ((i as f32 + 0.5) / count as f32).sqrt();
+        let r = ((i as f32 + 0.5) / count).sqrt();
         let (sin, cos) = (i as f32 * golden).sin_cos();
         [r * cos, r * sin]
     };
-    (0..count).map(point).collect()
+    let block = |block: usize| [0, 1].map(|axis| std::array::from_fn(|i| point(block * LANES + i)[axis]));
+    (0..blocks).map(block).collect()
 }
 
 /// Map of half the side, each texel the highest of four.

@@ -4,7 +4,7 @@ use super::super::coverage::{OFFSETS, SAMPLES};
 use super::super::scene::Paint;
 use super::super::texture::Coat;
 use super::super::vector::{V3, add, mad, scale, sub};
-use super::{Pass, barycentric, clamped};
+use super::pass::{Pass, barycentric, clamped};
 
 impl Pass<'_> {
     /// Color of the coat under samples that share one shading, each at its own triangle: edges between colors stay smooth.
@@ -34,6 +34,13 @@ impl Pass<'_> {
             (color, total) = (mad(color, own, count), total + count);
         }
         Some(scale(color, 1.0 / total))
+    }
+
+    /// Color of the coat of a pixel that shows several triangles of one piece; `None` if one color fits all.
+    #[inline(always)]
+    pub(super) fn coat_of(&self, source: u32, sources: &[u32; SAMPLES], at: [usize; 2]) -> Option<V3> {
+        let is_mixed = sources.iter().any(|&other| other != source);
+        if is_mixed { self.mixed_coat(source, sources, at.map(|at| at as f32), |_| true) } else { None }
     }
 
     /// Color of a coat at a point of the screen.

@@ -218,6 +218,7 @@ pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Re
     let usual = PictureParams::default().with_size(record.size);
     Ok(PictureParams {
         animation_frames: record.apng_frames,
+        animation_rate: record.apng_rate,
         speed: record.speed,
         up: up_axis(up),
         eye: record.camera.eye.map(f32s),

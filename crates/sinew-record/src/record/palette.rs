@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use rayon::prelude::*;
 use sinew_raster::Image;
 
 /// Colors of a palette; one more index is left for "transparent".
@@ -43,6 +44,22 @@ impl Histogram {
                 bin[c + 1] += u64::from(p[c]);
             }
         }
+    }
+
+    /// Colors of several pictures.
+    pub fn of(images: &[&Image]) -> Histogram {
+        let added = |mut histogram: Histogram, image: &&Image| {
+            histogram.add(image);
+            histogram
+        };
+        images.par_iter().fold(Histogram::new, added).reduce(Histogram::new, Histogram::merged)
+    }
+
+    fn merged(mut self, other: Histogram) -> Histogram {
+        for (bin, other) in self.bins.as_flattened_mut().iter_mut().zip(other.bins.as_flattened()) {
+            *bin += other;
+        }
+        self
     }
 
     pub fn palette(&self) -> Palette {

@@ -39,6 +39,8 @@ pub struct PictureParams {
     pub animation_size: [usize; 2],
     /// Maximum number of frames of animated PNG and GIF files. Videos have all.
     pub animation_frames: usize,
+    /// Pictures per second that suffice for animated PNG and GIF files: they leave out frames beyond that.
+    pub animation_rate: f64,
     /// Speed of films; 1 is real time.
     pub speed: f64,
     /// Number of frames that will come, if known: pictures that the animation will skip are then not drawn early.
@@ -92,6 +94,7 @@ impl Default for PictureParams {
             size: STILL_SIZE,
             animation_size: ANIMATION_SIZE,
             animation_frames: 60,
+            animation_rate: 20.0,
             speed: 1.0,
             expected: None,
             up: UpAxis::Z,
@@ -143,13 +146,20 @@ impl PictureParams {
         self
     }
 
-    /// Interval between the frames of the animation of `count` frames.
-    fn interval(&self, count: usize) -> usize {
-        let mut interval = 1usize;
+    /// Interval between the frames of the animation of `count` frames, a power of two times `pace`.
+    fn interval(&self, count: usize, pace: usize) -> usize {
+        let mut interval = pace;
         while count.div_ceil(interval) > self.animation_frames.max(1) {
             interval *= 2;
         }
         interval
+    }
+
+    /// The largest interval between frames of the animation that keeps its rate, for frames `spacing` apart \[s\].
+    fn pace(&self, spacing: f64) -> usize {
+        let shown = (spacing / self.speed).max(1.0 / MAX_PER_SECOND);
+        // Times of frames are rounded.
+        ((1.0 / (shown * self.animation_rate) + 1e-3).floor() as usize).max(1)
     }
 
     /// Films of all frames.
@@ -187,7 +197,11 @@ pub struct PictureRecorder {
     snapshot_bytes: usize,
     /// Interval between kept frames.
     stride: usize,
+    /// Interval that the rate of the animation permits.
+    pace: usize,
     seen: usize,
+    /// Time of the first frame \[s\].
+    start: f64,
     has_begun: bool,
     stage: StageParams,
     files: Sequence,
@@ -208,13 +222,8 @@ impl PictureRecorder {
         for (path, _) in params.videos() {
             check_program(path)?;
         }
-        // Frames that the animation will skip are not worth drawing early.
-        let interval = match (params.needs_all(), params.expected) {
-            (false, Some(count)) => params.interval(count),
-            _ => 1,
-        };
         Ok(PictureRecorder {
-            studio: Studio::new(interval),
+            studio: Studio::new(),
             params,
             bodies: Arc::default(),
             edges: Arc::default(),
@@ -223,7 +232,9 @@ impl PictureRecorder {
             level: None,
             snapshot_bytes: 0,
             stride: 1,
+            pace: 1,
             seen: 0,
+            start: 0.0,
             has_begun: false,
             stage: StageParams::default(),
             files: Sequence::default(),
@@ -243,6 +254,17 @@ impl PictureRecorder {
         self.cast = Arc::new(Cast { params: self.params.clone(), shapes, is_level });
         // The highest floor is the visible one.
         self.level = levels.into_iter().flatten().fold(None, |best: Option<f32>, l| Some(best.map_or(l, |b| b.max(l))));
+    }
+
+    /// Learns from the second frame how many of them the animation needs.
+    fn set_pace(&mut self, spacing: f64) {
+        self.pace = self.params.pace(spacing);
+        if !self.params.needs_all() {
+            self.stride = self.pace;
+            // Frames that the animation will skip are not worth drawing early.
+            let count = self.params.expected.unwrap_or(0);
+            self.studio.set_interval(self.params.interval(count, self.pace));
+        }
     }
 
     fn take_triangles(&mut self, frame: &Frame<'_>) {
@@ -321,7 +343,9 @@ impl PictureRecorder {
             self.studio.set_stage(&self.cast, self.stage());
         }
         let params = &self.params;
-        let interval = params.interval(self.studio.len());
+        // Without stills and videos, only what the animation needs is kept.
+        let pace = if params.needs_all() { self.pace } else { 1 };
+        let interval = params.interval(self.studio.len(), pace);
         let seconds = self.studio.seconds_per_frame() / params.speed;
         let per_frame = frame_time(seconds, self.studio.len());
         self.slowed = per_frame / seconds;
@@ -398,6 +422,11 @@ impl Recorder for PictureRecorder {
                 reason: format!("the surfaces at frame {} differ from those of the first frame", frame.index),
             });
         }
+        match self.seen {
+            0 => self.start = frame.time,
+            1 => self.set_pace(frame.time - self.start),
+            _ => {}
+        }
         if self.seen.is_multiple_of(self.stride) {
             self.keep(frame);
         }
@@ -425,7 +454,7 @@ impl Recorder for PictureRecorder {
     }
 
     fn notes(&self) -> Vec<String> {
-        let is_thinned = self.stride > 1 && self.params.stills.is_some();
+        let is_thinned = self.stride > 1 && self.params.needs_all();
         let thinned = format!("pictures show every {}th frame: more do not fit into memory", self.stride);
         let is_slowed = self.slowed > 1.01 && !self.params.films.is_empty();
         let slowed = format!("films play {:.0} times slower than asked: screens are not faster", self.slowed);

@@ -6,11 +6,14 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
 use sinew_fem::RecordError;
 use sinew_raster::Image;
 
 use super::atomic::write_file;
 use super::palette::{Histogram, Palette, TRANSPARENT};
+
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Bytes of a true-color PNG file, with opacity if the picture has it.
 pub fn encode_png(image: &Image) -> Vec<u8> {
@@ -33,9 +36,7 @@ pub fn encode_png(image: &Image) -> Vec<u8> {
 
 /// Bytes of PNG files with a palette that all pictures share, each a third of a true-color one.
 pub(crate) fn encode_indexed_pngs(images: &[Image]) -> Vec<Vec<u8>> {
-    let mut histogram = Histogram::new();
-    images.iter().for_each(|image| histogram.add(image));
-    let palette = histogram.palette();
+    let palette = Histogram::of(&images.iter().collect::<Vec<_>>()).palette();
     let encode = |image: &Image| {
         let color = |i: usize| [image.pixels[3 * i], image.pixels[3 * i + 1], image.pixels[3 * i + 2]];
         let index = |i: usize| palette.index(color(i), i % image.width, i / image.width);
@@ -61,10 +62,12 @@ pub fn write_png(path: &Path, image: &Image) -> Result<(), RecordError> {
 }
 
 /// Largest byte difference at which a pixel counts as unchanged: below what the eye sees in motion.
-const STILL: i32 = 3;
+const STILL: u8 = 3;
 
-fn is_changed(new: &[u8], shown: &[u8]) -> bool {
-    new.iter().zip(shown).any(|(&new, &shown)| (i32::from(new) - i32::from(shown)).abs() > STILL)
+#[inline(always)]
+fn is_changed(new: [u8; 3], shown: [u8; 3]) -> bool {
+    let [red, green, blue] = [0, 1, 2].map(|c| new[c].abs_diff(shown[c]));
+    red.max(green).max(blue) > STILL
 }
 
 /// An animation during encoding, frame by frame.
@@ -94,12 +97,9 @@ impl Animation {
     /// An animation of pictures like `examples`, which determine the palette; all frames must have the size of the
     /// first.
     pub fn new<'a>(examples: impl IntoIterator<Item = &'a Image>) -> Animation {
-        let mut histogram = Histogram::new();
-        let mut size = None;
-        for image in examples {
-            histogram.add(image);
-            size.get_or_insert((image.width, image.height, !image.alpha.is_empty()));
-        }
+        let examples: Vec<&Image> = examples.into_iter().collect();
+        let histogram = Histogram::of(&examples);
+        let size = examples.first().map(|image| (image.width, image.height, !image.alpha.is_empty()));
         let (width, height, is_clear) = size.unwrap_or((1, 1, false));
         let (shown, frames, colors) = (Vec::new(), Vec::new(), Vec::new());
         Animation { palette: histogram.palette(), width, height, is_clear, shown, frames, colors }
@@ -130,41 +130,42 @@ impl Animation {
             self.frames.push(Patch { x: 0, y: 0, width: self.width, height: self.height, indices });
             return Ok(());
         }
-        let Some([x0, y0, x1, y1]) = self.changed_box(image) else {
+        let indices = self.changes(image);
+        let width = self.width;
+        let is_drawn = |index: &u8| *index != TRANSPARENT;
+        let rows = || indices.chunks_exact(width).enumerate().filter(|(_, row)| row.iter().any(is_drawn));
+        let (Some((y0, _)), Some((y1, _))) = (rows().next(), rows().next_back()) else {
             // Nothing moved, but a frame still needs a pixel.
             self.frames.push(Patch { x: 0, y: 0, width: 1, height: 1, indices: vec![TRANSPARENT] });
             return Ok(());
         };
-        let (width, height) = (x1 - x0 + 1, y1 - y0 + 1);
-        let mut indices = Vec::with_capacity(width * height);
-        for y in y0..=y1 {
-            for x in x0..=x1 {
-                let i = y * self.width + x;
-                let (new, shown) = (&image.pixels[3 * i..3 * i + 3], &mut self.shown[3 * i..3 * i + 3]);
-                if !is_changed(new, shown) {
-                    indices.push(TRANSPARENT);
-                    continue;
-                }
-                shown.copy_from_slice(new);
-                indices.push(self.palette.index([new[0], new[1], new[2]], x, y));
-            }
-        }
-        self.frames.push(Patch { x: x0, y: y0, width, height, indices });
+        let x0 = rows().filter_map(|(_, row)| row.iter().position(is_drawn)).min().unwrap_or(0);
+        let right = rows().filter_map(|(_, row)| row.iter().rev().position(is_drawn)).min().unwrap_or(0);
+        let columns = x0..width - right;
+        let patch: Vec<&[u8]> = indices.chunks_exact(width).map(|row| &row[columns.clone()]).collect();
+        let (indices, width) = (patch[y0..=y1].concat(), columns.len());
+        self.frames.push(Patch { x: x0, y: y0, width, height: y1 - y0 + 1, indices });
         Ok(())
     }
 
-    /// First and last column and row of the pixels that differ from the frame before: x0, y0, x1, y1.
-    fn changed_box(&self, image: &Image) -> Option<[usize; 4]> {
-        let mut found: Option<[usize; 4]> = None;
-        let rows = image.pixels.chunks_exact(3 * self.width).zip(self.shown.chunks_exact(3 * self.width));
+    /// Indices of the pixels that differ from what is shown, which is then shown; the others are transparent.
+    fn changes(&mut self, image: &Image) -> Vec<u8> {
+        let (palette, width) = (&self.palette, self.width);
+        let mut indices = vec![TRANSPARENT; width * self.height];
+        let shown = self.shown.par_chunks_exact_mut(3 * width);
+        let rows = indices.par_chunks_exact_mut(width).zip(shown).zip(image.pixels.par_chunks_exact(3 * width));
         // Most rows of most pictures are equal, and equality is found fast.
-        for (y, (new, shown)) in rows.enumerate().filter(|(_, (new, shown))| new != shown) {
-            let is_changed = |&x: &usize| is_changed(&new[3 * x..3 * x + 3], &shown[3 * x..3 * x + 3]);
-            let Some(first) = (0..self.width).find(is_changed) else { continue };
-            let last = (first..self.width).rfind(is_changed).unwrap_or(first);
-            found = Some(found.map_or([first, y, last, y], |[x0, y0, x1, _]| [x0.min(first), y0, x1.max(last), y]));
-        }
-        found
+        let rows = rows.enumerate().filter(|(_, ((_, shown), new))| *shown != *new);
+        rows.for_each(|(y, ((indices, shown), new))| {
+            let pixels = shown.as_chunks_mut::<3>().0.iter_mut().zip(new.as_chunks::<3>().0);
+            for (x, (index, (shown, &new))) in indices.iter_mut().zip(pixels).enumerate() {
+                if is_changed(new, *shown) {
+                    *shown = new;
+                    *index = palette.index(new, x, y);
+                }
+            }
+        });
+        indices
     }
 
     fn index(&self, image: &Image, i: usize) -> u8 {
@@ -174,14 +175,47 @@ impl Animation {
 
     /// Bytes of the APNG file, which loops forever at `seconds_per_frame`.
     pub fn encode(&self, seconds_per_frame: f64) -> Result<Vec<u8>, RecordError> {
-        let mut bytes = Vec::new();
-        self.encode_into(&mut bytes, seconds_per_frame)
-            .map_err(|error| RecordError::Unsupported { format: "APNG", reason: error.to_string() })?;
+        // Compression takes longest, and each frame is compressed for itself.
+        let pngs: Result<Vec<Vec<u8>>, ::png::EncodingError> =
+            (0..self.frames.len()).into_par_iter().map(|number| self.encode_frame(number)).collect();
+        let pngs = pngs.map_err(|error| RecordError::Unsupported { format: "APNG", reason: error.to_string() })?;
+        let milliseconds = (seconds_per_frame * 1000.0).round().clamp(1.0, 60_000.0) as u16;
+        // Disposal "none", then blending "over" or "source".
+        let operations = [0, u8::from(!self.is_clear)];
+        let mut bytes = SIGNATURE.to_vec();
+        let mut sequence = 0u32..;
+        let mut next = || sequence.next().unwrap_or_default().to_be_bytes();
+        for (number, (png, patch)) in pngs.iter().zip(&self.frames).enumerate() {
+            let is_animated = pngs.len() > 1;
+            let mut is_begun = false;
+            for (kind, data) in chunks(png) {
+                let is_data = kind == *b"IDAT";
+                if is_data && is_animated && !std::mem::replace(&mut is_begun, true) {
+                    let place = [patch.width, patch.height, patch.x, patch.y].map(|n| (n as u32).to_be_bytes());
+                    let delay = [milliseconds, 1000].map(u16::to_be_bytes);
+                    let control = [&next()[..], place.as_flattened(), delay.as_flattened(), &operations].concat();
+                    append_chunk(&mut bytes, b"fcTL", &control);
+                }
+                match (number, is_data) {
+                    (0, _) if kind != *b"IEND" => append_chunk(&mut bytes, &kind, data),
+                    (1.., true) => append_chunk(&mut bytes, b"fdAT", &[&next()[..], data].concat()),
+                    _ => {}
+                }
+                if number == 0 && kind == *b"IHDR" && is_animated {
+                    let plays_forever = 0u32;
+                    let control = [pngs.len() as u32, plays_forever].map(u32::to_be_bytes);
+                    append_chunk(&mut bytes, b"acTL", control.as_flattened());
+                }
+            }
+        }
+        append_chunk(&mut bytes, b"IEND", &[]);
         Ok(bytes)
     }
 
-    fn encode_into(&self, bytes: &mut Vec<u8>, seconds_per_frame: f64) -> Result<(), ::png::EncodingError> {
-        let mut encoder = ::png::Encoder::new(bytes, self.width as u32, self.height as u32);
+    /// A frame as a PNG file of its own.
+    fn encode_frame(&self, number: usize) -> Result<Vec<u8>, ::png::EncodingError> {
+        let (patch, mut bytes) = (&self.frames[number], Vec::new());
+        let mut encoder = ::png::Encoder::new(&mut bytes, patch.width as u32, patch.height as u32);
         encoder.set_depth(::png::BitDepth::Eight);
         if self.is_clear {
             encoder.set_color(::png::ColorType::Rgba);
@@ -195,24 +229,10 @@ impl Animation {
             encoder.set_filter(::png::Filter::NoFilter);
         }
         encoder.set_compression(::png::Compression::Balanced);
-        if self.frames.len() > 1 {
-            encoder.set_animated(self.frames.len() as u32, 0)?;
-            let milliseconds = (seconds_per_frame * 1000.0).round().clamp(1.0, 60_000.0);
-            encoder.set_frame_delay(milliseconds as u16, 1000)?;
-            encoder.set_blend_op(if self.is_clear { ::png::BlendOp::Source } else { ::png::BlendOp::Over })?;
-            encoder.set_dispose_op(::png::DisposeOp::None)?;
-        }
         let mut writer = encoder.write_header()?;
-        for (number, patch) in self.frames.iter().enumerate() {
-            if number > 0 {
-                // Reset the position to the origin first: dimension and position are checked against each other.
-                writer.reset_frame_position()?;
-                writer.set_frame_dimension(patch.width as u32, patch.height as u32)?;
-                writer.set_frame_position(patch.x as u32, patch.y as u32)?;
-            }
-            writer.write_image_data(self.colors.get(number).unwrap_or(&patch.indices))?;
-        }
-        writer.finish()
+        writer.write_image_data(self.colors.get(number).unwrap_or(&patch.indices))?;
+        writer.finish()?;
+        Ok(bytes)
     }
 }
 
@@ -235,9 +255,10 @@ pub(crate) struct AnimationParts {
 
 /// Splits an APNG file into frames; `None` for any other file.
 pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
-    const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     let number = |data: &[u8], at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
-    let mut rest = bytes.strip_prefix(SIGNATURE)?;
+    if !bytes.starts_with(SIGNATURE) {
+        return None;
+    }
     let (mut header, mut common) = (Vec::new(), Vec::new());
     let mut parts = AnimationParts { width: 0, height: 0, seconds_per_frame: 0.04, frames: Vec::new() };
     // Position, size and compressed data of the frame being collected.
@@ -255,18 +276,16 @@ pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
             parts.frames.push(AnimationFrame { x, y, png });
         }
     };
-    while rest.len() >= 12 {
-        let length = number(rest, 0)? as usize;
-        let (kind, data) = (rest.get(4..8)?, rest.get(8..8 + length)?);
-        match kind {
-            b"IHDR" if length == 13 => {
+    for (kind, data) in chunks(bytes) {
+        match &kind {
+            b"IHDR" if data.len() == 13 => {
                 header = data.to_vec();
                 (parts.width, parts.height) = (number(data, 0)?, number(data, 4)?);
                 // A file without frame controls is an animation of one frame.
                 open = Some(([0, 0, parts.width, parts.height], Vec::new()));
             }
-            b"PLTE" | b"tRNS" | b"sRGB" => append_chunk(&mut common, kind.try_into().ok()?, data),
-            b"fcTL" if length == 26 && header.len() == 13 => {
+            b"PLTE" | b"tRNS" | b"sRGB" => append_chunk(&mut common, &kind, data),
+            b"fcTL" if data.len() == 26 && header.len() == 13 => {
                 close(open.take(), &header, &common, &mut parts);
                 open = Some(([number(data, 12)?, number(data, 16)?, number(data, 4)?, number(data, 8)?], Vec::new()));
                 let (numerator, denominator) =
@@ -277,12 +296,23 @@ pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
             b"fdAT" => open.as_mut()?.1.extend_from_slice(data.get(4..)?),
             _ => {}
         }
-        rest = rest.get(12 + length..)?;
     }
     if header.len() == 13 {
         close(open.take(), &header, &common, &mut parts);
     }
     (!parts.frames.is_empty()).then_some(parts)
+}
+
+/// Kinds and data of the chunks of a PNG file, up to one that is cut off.
+fn chunks(bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+    let mut rest = bytes.strip_prefix(SIGNATURE).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let length = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?) as usize;
+        let kind = rest.get(4..8)?.try_into().ok()?;
+        let data = rest.get(8..8usize.checked_add(length)?)?;
+        rest = rest.get(12 + length..)?;
+        Some((kind, data))
+    })
 }
 
 fn append_chunk(out: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {

@@ -15,6 +15,9 @@ use super::painter::{Cast, Drawing, Painter, Snapshot, Stage};
 /// Number of pictures that are drawn at the same time: a few megabytes each.
 const BATCH: usize = 8;
 
+/// Frames after which a view may last: that of a body that starts to fall changes with almost every one.
+const STEADY: usize = 3;
+
 /// The worker waits while pictures of so many bytes wait for the end.
 const DRAWN_BYTES: usize = 256 << 20;
 
@@ -42,6 +45,10 @@ struct Album {
     steady: usize,
     /// The painter of the worker, for the end.
     painter: Option<Arc<Painter>>,
+    /// Index of the frame that the worker draws.
+    at_work: Option<usize>,
+    /// Interval between the frames that the worker draws.
+    interval: usize,
     is_closed: bool,
 }
 
@@ -59,12 +66,12 @@ impl Shared {
 
 impl Album {
     /// The next snapshot for the worker. A view that has just changed may change again.
-    fn next(&self, interval: usize) -> Option<(Arc<Stage>, Arc<Snapshot>)> {
+    fn next(&self) -> Option<(Arc<Stage>, Arc<Snapshot>)> {
         let bytes: usize = self.pages.iter().filter_map(|page| page.drawing.as_ref()).map(Drawing::bytes).sum();
-        if self.steady <= self.pages.len() / 8 || bytes > DRAWN_BYTES {
+        if self.steady <= (self.pages.len() / 8).max(STEADY) || bytes > DRAWN_BYTES {
             return None;
         }
-        let is_due = |page: &&Page| page.drawing.is_none() && page.snapshot.order.is_multiple_of(interval);
+        let is_due = |page: &&Page| page.drawing.is_none() && page.snapshot.order.is_multiple_of(self.interval.max(1));
         let page = self.pages.iter().find(is_due)?;
         Some((self.stage.clone()?, page.snapshot.clone()))
     }
@@ -80,15 +87,20 @@ impl Album {
 }
 
 impl Studio {
-    /// A studio with a worker, unless there is only one core or thread. The worker draws every `interval`-th frame.
-    pub fn new(interval: usize) -> Studio {
+    /// A studio with a worker, unless there is only one core or thread.
+    pub fn new() -> Studio {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let shared = Arc::new(Shared::default());
         let of_worker = shared.clone();
-        let spawn = || std::thread::Builder::new().name("pictures".into()).spawn(move || work(&of_worker, interval));
+        let spawn = || std::thread::Builder::new().name("pictures".into()).spawn(move || work(&of_worker));
         // Without the thread, all pictures are drawn at the end.
         let worker = if cores.min(rayon::current_num_threads()) > 1 { spawn().ok() } else { None };
         Studio { shared, worker }
+    }
+
+    /// Has the worker draw only every `interval`-th frame.
+    pub fn set_interval(&self, interval: usize) {
+        self.shared.album().interval = interval;
     }
 
     #[cfg(test)]
@@ -150,6 +162,7 @@ impl Studio {
         watch: &mut dyn FnMut(usize, usize),
         put: &mut dyn FnMut(Drawing) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
+        self.draw_beside_worker(interrupt)?;
         self.close();
         let mut album = std::mem::take(&mut *self.shared.album());
         let Some(stage) = album.stage.take() else { return Ok(()) };
@@ -176,6 +189,31 @@ impl Studio {
         Ok(())
     }
 
+    /// Draws some pictures while the worker draws its last one.
+    fn draw_beside_worker(&self, interrupt: &Interrupt) -> Result<(), RecordError> {
+        let mut album = self.shared.album();
+        album.is_closed = true;
+        let (Some(painter), Some(stage), Some(busy)) = (album.painter.clone(), album.stage.clone(), album.at_work)
+        else {
+            return Ok(());
+        };
+        let is_missing = |page: &&Page| page.drawing.is_none() && page.snapshot.index != busy;
+        let missing = album.pages.iter().filter(is_missing).take(BATCH);
+        let missing: Vec<Arc<Snapshot>> = missing.map(|page| page.snapshot.clone()).collect();
+        drop(album);
+        if !Arc::ptr_eq(&painter.stage, &stage) {
+            return Ok(());
+        }
+        missing.par_iter().try_for_each(|snapshot| {
+            if interrupt.is_wanted() {
+                return Err(RecordError::Interrupted);
+            }
+            let drawing = painter.draw(snapshot);
+            self.shared.album().put(drawing, &stage);
+            Ok(())
+        })
+    }
+
     /// Waits until the worker has ended, at most for one picture.
     fn close(&mut self) {
         self.shared.album().is_closed = true;
@@ -193,22 +231,24 @@ impl Drop for Studio {
 }
 
 /// Draws until the studio is closed.
-fn work(shared: &Shared, interval: usize) {
+fn work(shared: &Shared) {
     // On this thread only: the other threads belong to the run.
     let Ok(_alone) = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() else { return };
     let mut album = shared.album();
     while !album.is_closed {
-        let Some((stage, snapshot)) = album.next(interval) else {
+        let Some((stage, snapshot)) = album.next() else {
             album = shared.changed.wait(album).unwrap_or_else(PoisonError::into_inner);
             continue;
         };
-        let (cast, painter) = (album.cast.clone(), album.painter.take());
+        let (cast, known) = (album.cast.clone(), album.painter.take());
+        album.at_work = Some(snapshot.index);
         drop(album);
-        let painter = painter.filter(|painter| Arc::ptr_eq(&painter.stage, &stage));
-        let painter = painter.unwrap_or_else(|| Arc::new(Painter::new(&cast, &stage)));
+        let known = known.filter(|painter| Arc::ptr_eq(&painter.stage, &stage));
+        let painter = known.unwrap_or_else(|| Arc::new(Painter::new(&cast, &stage)));
+        shared.album().painter = Some(painter.clone());
         let drawing = painter.draw(&snapshot);
         album = shared.album();
+        album.at_work = None;
         album.put(drawing, &stage);
-        album.painter = Some(painter);
     }
 }

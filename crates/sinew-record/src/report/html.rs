@@ -6,6 +6,7 @@ use super::data::{ReportData, Table, TimingRow, Verdict};
 use super::plot::{Line, Plot, Scale, print_style, short};
 use super::probes::{constants, probe_plots};
 use crate::record::{escaped, split_animation};
+use rayon::prelude::*;
 use sinew_fem::StepReport;
 use sinew_io::base64;
 
@@ -279,7 +280,7 @@ fn precise(value: f64) -> String {
 fn plots(html: &mut String, data: &ReportData) {
     let plots = probe_plots(&data.times, &data.probes);
     if !plots.is_empty() {
-        let drawn: Vec<String> = plots.iter().map(Plot::to_html).collect();
+        let drawn: Vec<String> = plots.par_iter().map(Plot::to_html).collect();
         let (first, rest) = drawn.split_at(drawn.len().min(PLOTS_IN_VIEW));
         let mut content = format!("<div class=\"plots\">{}</div>", first.concat());
         if !rest.is_empty() {
@@ -357,7 +358,7 @@ fn convergence(html: &mut String, data: &ReportData) {
             short(worst),
         ]],
     };
-    let drawn: Vec<String> = plots.iter().map(Plot::to_html).collect();
+    let drawn: Vec<String> = plots.par_iter().map(Plot::to_html).collect();
     section(
         html,
         "Convergence",

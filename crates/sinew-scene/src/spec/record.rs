@@ -194,8 +194,12 @@ table! {
         speed: f64 = number().at_least(1e-6).at_most(1e6), default(1), example(0.1);
         /// Every plot of the report as one .svg and one .csv with all values, in the folder `plots`.
         plots: bool = flag(), default(false);
-        /// Maximum number of frames of the animation: it shows every frame, every second, every fourth and so on.
+        /// Maximum number of frames of the animation: of those that `apng_rate` leaves, it shows every one, every second,
+        /// every fourth and so on.
         apng_frames: usize = whole(1, 240), default(60);
+        /// Pictures per second that suffice: the animation shows only every second or every `n`-th frame if that leaves
+        /// at least as many.
+        apng_rate: f64 = number().at_least(1.0).at_most(60.0), default(20);
         /// A page with animation, plots and expectations: one .html. For characters it also has the artist's report,
         /// which is written as .json too.
         report: Output = OutputCodec, default(true);
