@@ -35,7 +35,7 @@ fn assert_sound(told: &Value) {
     assert!(number(told, "newton_per_frame") <= 2.0 && number(told, "local_solves_per_frame") > 0.2, "{told}");
 }
 
-/// The program itself checks that both runs end with the same bits.
+/// The program itself checks that all runs end with the same bits.
 #[test]
 fn an_arm_that_folds_is_sound_and_does_it_again() {
     let told = measured("arm", 15_000, 1.4, 2);

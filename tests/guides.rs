@@ -35,6 +35,8 @@ fn run_page(page: &str, prepare: impl Fn(&Path)) {
     let programs = Path::new(env!("CARGO_BIN_EXE_sinew")).parent().expect("a folder");
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
     for script in scripts {
+        // A tenth of the motion shows as much as all of it, which takes minutes.
+        let script = script.replace("--animation curl", "--animation curl --duration 0.2s");
         let output = Command::new("sh").args(["-e", "-c", &script]).current_dir(&folder).env("PATH", &path).output();
         let output = output.expect("a shell");
         assert!(output.status.success(), "{page}:\n{script}\n{}", String::from_utf8_lossy(&output.stderr));

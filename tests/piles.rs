@@ -27,7 +27,7 @@ fn fifty_soft_bodies_pile_up_without_crossing() {
 
 #[test]
 fn random_drops_of_thin_and_thick_bodies_never_cross() {
-    let count = if std::env::var_os("SINEW_FULL").is_some() { 200 } else { 80 };
+    let count = if std::env::var_os("SINEW_FULL").is_some() { 200 } else { 30 };
     let result = bench(&["--drops", &count.to_string()]);
     assert_eq!(result["crossings"], 0);
     assert_eq!(result["failures"], Value::Array(Vec::new()));

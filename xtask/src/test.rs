@@ -147,6 +147,10 @@ fn tests(options: &Options) -> Outcome {
     if options.full {
         command.env("SINEW_FULL", "1");
     }
+    // As many tests run side by side as there are cores: with more threads than that they would wait for one another.
+    if std::env::var_os("RAYON_NUM_THREADS").is_none() {
+        command.env("RAYON_NUM_THREADS", "1");
+    }
     stream("tests", &mut command)
 }
 

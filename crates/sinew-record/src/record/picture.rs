@@ -492,8 +492,23 @@ mod tests {
         PictureParams {
             stills: Some(folder.path("shot.png")),
             films: vec![folder.path("animation.png")],
+            animation_rate: 60.0,
             ..PictureParams::default().with_size(Some([96, 64]))
         }
+    }
+
+    /// Frames are 1/60 s apart, so every third makes 20 pictures per second. Stills show all of them.
+    #[test]
+    fn an_animation_leaves_out_frames_beyond_its_rate() {
+        let folder = TestFolder::new("picture-rate");
+        let mut recorder = PictureRecorder::create(PictureParams { animation_rate: 20.0, ..params(&folder) }).unwrap();
+        for index in 0..7 {
+            shapes_at(index, &mut |frame| recorder.frame(frame).unwrap());
+        }
+        recorder.finish().unwrap();
+        let parts = split_animation(&std::fs::read(folder.path("animation.png")).unwrap()).unwrap();
+        assert_eq!((parts.frames.len(), folder.entries().len()), (3, 1 + 7));
+        assert!((parts.seconds_per_frame - 0.05).abs() < 1e-3, "{}", parts.seconds_per_frame);
     }
 
     #[test]
