@@ -1,15 +1,15 @@
 //! `sinew bench first-hour`: what a new user waits for.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sinew_rig::characters::Character;
 use sinew_run::manifest::Manifest;
 
-use super::super::call;
 use super::super::console::Console;
+use super::child::{seconds, start};
 use super::{Failure, median, skin, spread};
 
 /// The scene of the README.
@@ -135,22 +135,6 @@ fn coarse_over_fine(repeats: u16, console: Console) -> Result<(f64, Value), Fail
         all.insert(character.name().into(), json!(times));
     }
     Ok((worst, all.into()))
-}
-
-fn start(folder: &Path, words: &[&str]) -> Result<Child, Failure> {
-    let mut command = call::program().map_err(Failure::Other)?;
-    command.args(words).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map_err(|error| Failure::Other(format!("cannot start the program: {error}")))
-}
-
-/// Wall-clock time of a command \[s\].
-fn seconds(folder: &Path, words: &[&str]) -> Result<f64, Failure> {
-    let begin = Instant::now();
-    let ended = start(folder, words)?.wait().map_err(|error| Failure::Other(error.to_string()))?;
-    match ended.success() {
-        true => Ok(begin.elapsed().as_secs_f64()),
-        false => Err(Failure::Other(format!("`sinew {}` failed", words.join(" ")))),
-    }
 }
 
 /// Seconds from Ctrl-C to the end of a run with more `options`, interrupted once `is_there`; `None` where the system has

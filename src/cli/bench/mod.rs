@@ -2,6 +2,7 @@
 
 mod abuse;
 mod beam;
+mod child;
 mod contact;
 mod first_hour;
 mod gradient;
@@ -13,6 +14,7 @@ mod python;
 mod scaling;
 mod scramble;
 mod skin;
+mod skin_files;
 mod solvers;
 mod svd3;
 mod vcycle;

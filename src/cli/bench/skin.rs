@@ -18,7 +18,7 @@ use sinew_scene::{Override, Scene};
 
 use super::super::console::{Console, message};
 use super::super::skin::GAP_SHARE;
-use super::{Failure, spread};
+use super::{Failure, skin_files, spread};
 
 const FRAME_RATE: f64 = 24.0;
 /// Frames from rest to the start of the motion, at rest and not timed.
@@ -49,6 +49,10 @@ pub struct Arguments {
     /// Number of runs; reports the best. Checks the quality in the first run only: all runs have the same result
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
+
+    /// Also runs `sinew skin` with its defaults: the share of files and pictures in the time, and the time to the first frame
+    #[arg(long)]
+    files: bool,
 
     /// Prints the result as one JSON object on stdout
     #[arg(long)]
@@ -177,6 +181,9 @@ pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure
     result["repeats"] = arguments.repeats.into();
     result["seconds_per_frame_spread"] = spread(&seconds_per_frame).into();
     result["seconds_per_frame_all"] = seconds_per_frame.into();
+    if arguments.files {
+        result["files"] = skin_files::measure(character, arguments.repeats, console)?;
+    }
     Ok(result)
 }
 
