@@ -9,7 +9,7 @@ use crate::addon;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, binary, root, stream, target};
 use crate::test::Options;
-use crate::venv::{Background, Environment};
+use crate::venv::{self, Background, Environment};
 
 /// Name of the step.
 pub const NAME: &str = "judges";
@@ -63,7 +63,7 @@ pub fn run(_: &Options) -> Outcome {
             .env("SINEW_BLENDER_ZIP", &addon)
             .env("JUDGE_FOLDER", environment.folder().join("work"))
             .env("NODE_PATH", environment.node_modules());
-        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        command.env("PYTHONPYCACHEPREFIX", venv::bytecode());
         let outcome = stream(&name, &mut command);
         counts = [0, 1, 2].map(|i| counts[i] + outcome.counts[i]);
         if outcome.is_failure() {

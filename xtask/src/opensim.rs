@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::step::{Outcome, Verdict, cargo, root, stream, target};
 use crate::test::Options;
-use crate::venv::Environment;
+use crate::venv::{self, Environment};
 
 /// Name of the step.
 pub const NAME: &str = "opensim";
@@ -20,7 +20,7 @@ pub fn run(_: &Options) -> Outcome {
         let samples = environment.folder().join("samples.txt");
         let output = Command::new(environment.python())
             .arg(folder.join("samples.py"))
-            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("PYTHONPYCACHEPREFIX", venv::bytecode())
             .output()
             .map_err(|error| error.to_string())?;
         if !output.status.success() {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, binary, root, stream, target};
 use crate::test::Options;
-use crate::venv::{Background, Environment, quietly};
+use crate::venv::{self, Background, Environment, quietly};
 
 /// Name of the step.
 pub const NAME: &str = "python";
@@ -89,7 +89,7 @@ pub fn pages(is_check: bool) -> Result<(), String> {
     let page = Command::new(workshop.python())
         .current_dir(root())
         .arg("python/tools/reference.py")
-        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONPYCACHEPREFIX", venv::bytecode())
         .output()
         .map_err(|error| error.to_string())?;
     if !page.status.success() {
@@ -167,7 +167,7 @@ pub fn run(options: &Options) -> Outcome {
         .current_dir(root())
         .args(["-m", "pytest", "python/tests", "--durations=8", "-p", "no:cacheprovider"])
         .env("SINEW", binary("sinew"))
-        .env("PYTHONDONTWRITEBYTECODE", "1");
+        .env("PYTHONPYCACHEPREFIX", venv::bytecode());
     if is_newer(&scenes::hashes(), &binary("sinew")) {
         command.env("SINEW_SCENE_HASHES", scenes::hashes());
     }

@@ -6,8 +6,15 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
+use crate::step::target;
+
 /// Names to try for Python 3.
 const INTERPRETERS: [&str; 2] = ["python3", "python"];
+
+/// Where Python keeps compiled modules (`PYTHONPYCACHEPREFIX`), so that none appear among our sources.
+pub fn bytecode() -> PathBuf {
+    target().join("bytecode")
+}
 
 /// A folder with `venv/` in it, and a stamp that records what was installed there.
 #[derive(Clone, Debug)]
@@ -48,7 +55,8 @@ impl Environment {
         }
         std::fs::create_dir_all(&self.folder).map_err(|error| error.to_string())?;
         let mut pip = if self.has_pip() { self.own_pip() } else { self.create()? };
-        pip.args(["install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
+        // Most modules of these packages are never imported: Python compiles those that are.
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
         quietly("pip", &mut pip)?;
         if !npm_packages.is_empty() {
             let mut npm = Command::new("npm");
