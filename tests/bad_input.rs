@@ -444,7 +444,7 @@ fn lattices_that_cannot_be_are_refused() {
     );
     let nobody = scene_with_mesh(block).replace("report = false", "skin = [\"hand.obj\"]");
     let nobody = nobody.replace("neo_hookean", "corotated");
-    complaint("skin", &nobody, &[], &["must be .usda, .pc2 or .glb", "no body has a skeleton"]);
+    complaint("skin", &nobody, &[], &["must be .usda, .usdc, .usdz, .pc2 or .glb", "no body has a skeleton"]);
     let rig = scene_with_mesh(block).replace("neo_hookean", "corotated") + "rig = {}\n";
     complaint("rig", &rig, &[], &["a skeleton moves bodies on lattices whose surface is a glTF file"]);
     let muscle =

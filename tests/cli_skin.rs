@@ -171,7 +171,7 @@ fn what_cannot_get_flesh_is_refused_with_the_cause() {
         (&["still.glb"], &["still.glb", "no animation"]),
         (&["bare.glb"], &["bare.glb", "no visible node", "skin"]),
         (&["arm.glb", "--animation", "dance"], &["arm.glb", "`dance`", "`curl`"]),
-        (&["arm.glb", "-o", "out/arm.fbx"], &["arm.fbx", ".usda, .pc2 or .glb"]),
+        (&["arm.glb", "-o", "out/arm.fbx"], &["arm.fbx", ".usdz, .pc2 or .glb"]),
         (&["arm.glb", "-o", "arm.glb"], &["arm.glb", "would overwrite it"]),
         (&["arm.glb", "--surface", "tail"], &["arm.glb", "\"tail\"", "\"arm\""]),
         (&["arm.glb", "--bones", "bones.toml", "--cell", "2.5 cm"], &["\"elbw\"", "did you mean \"elbow\"?"]),

@@ -238,7 +238,7 @@ fn a_recording_that_was_cut_off_is_converted_up_to_its_last_frame() {
 fn mistakes_are_explained() {
     let cases: [(&str, &[&str], &[&str]); 7] = [
         ("a.xyz", &[], &["unknown format of", ".usda", "for ParaView"]),
-        ("a.abc", &[], &["hint: for Alembic write .usda"]),
+        ("a.abc", &[], &["hint: for Alembic write .usdc"]),
         ("a.usda", &["--frames", "100..200"], &["no frame is selected: the recording has frames 0 to 5"]),
         ("a.usda", &["--frames", "5..2"], &["A..B"]),
         ("a.png", &["--color", "colour"], &["there is no field `colour`", "von_mises"]),

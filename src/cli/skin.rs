@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Character file (.glb, .gltf)
     pub character: PathBuf,
 
-    /// Output files (.usda, .pc2, .glb); report and recording go to a folder with the name of the first [default:
+    /// Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default:
     /// out/CHARACTER.usda]
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
@@ -102,7 +102,7 @@ pub struct Arguments {
     #[arg(long, value_name = "A..B", value_parser = frames, conflicts_with = "duration")]
     pub frames: Option<[usize; 2]>,
 
-    /// For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to .usda
+    /// For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to USD
     /// files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
     #[arg(long, value_name = "OPEN..CLOSE", value_parser = shutter, allow_hyphen_values = true)]
     pub shutter: Option<[f64; 2]>,
@@ -240,8 +240,8 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
     let mut problems = Vec::new();
     for path in outputs {
         let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
-        if !matches!(end.as_deref(), Some("usda" | "pc2" | "glb")) {
-            problems.push(format!("{}: characters are written as .usda, .pc2 or .glb", path.display()));
+        if !matches!(end.as_deref(), Some("usda" | "usdc" | "usdz" | "pc2" | "glb")) {
+            problems.push(format!("{}: characters are written as .usda, .usdc, .usdz, .pc2 or .glb", path.display()));
         }
         if path.parent() != outputs[0].parent() {
             problems.push(format!("{}: all outputs must be in one folder", path.display()));
@@ -302,7 +302,7 @@ fn strangers(arguments: &Arguments, outputs: &[PathBuf]) -> Vec<PathBuf> {
         let target = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let below = match path.extension().and_then(|end| end.to_str()) {
-            Some("usda") => target.join(format!("{stem}_textures")),
+            Some("usda" | "usdc") => target.join(format!("{stem}_textures")),
             Some("pc2") => target.to_path_buf(),
             _ => continue,
         };
@@ -333,7 +333,7 @@ fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), F
         let belongs = name.strip_prefix(&*stem).is_some_and(|rest| {
             rest == format!(".{end}")
                 || (end == "pc2" && rest.starts_with('_') && rest.ends_with(".pc2"))
-                || (end == "usda" && rest == "_textures")
+                || (matches!(&*end, "usda" | "usdc") && rest == "_textures")
         });
         if belongs {
             let to = target.join(&name);

@@ -36,6 +36,7 @@ pub mod stl;
 pub mod surface;
 pub mod tetgen;
 pub mod text;
+pub mod usd;
 pub mod volume;
 pub mod vtk;
 pub mod vtu;

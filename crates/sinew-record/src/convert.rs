@@ -133,6 +133,12 @@ pub enum ConvertError {
         /// Its extension, in lower case.
         extension: String,
     },
+    /// Clips of a file that is not split.
+    #[error("{} is not split into clips\nhint: leave out --clips, or write .usda: readers of .usdc load single frames by themselves", path.display())]
+    NoClips {
+        /// The file.
+        path: PathBuf,
+    },
     /// Nothing to write.
     #[error("no output is given")]
     NoOutput,
@@ -264,6 +270,7 @@ pub fn plan<'a>(
     if let Some(settings) = &settings {
         problems.extend(settings.check_stress(header, &formats).err());
         problems.extend(settings.check_opacity(outputs));
+        problems.extend(settings.check_clips(outputs, &formats));
     }
     let mut settings = match (settings, problems.len()) {
         (Some(settings), 0) => settings,
@@ -284,7 +291,7 @@ pub fn plan<'a>(
     let mut planned = Vec::new();
     for (path, &format) in outputs.iter().zip(&formats) {
         let frames = if format.is_of_probes() { probed.len() } else { shown.len() };
-        let estimate = settings.estimate(format, &sample, header, frames)?;
+        let estimate = settings.estimate(path, format, &sample, header, frames)?;
         planned.push(PlannedOutput { path: path.clone(), format, estimate });
     }
     let has_obj = formats.iter().any(|f| matches!(f, OutputFormat::Obj | OutputFormat::Pc2 | OutputFormat::Mdd));

@@ -42,7 +42,7 @@ pub enum OutputFormat {
 /// One row per format: extensions and purpose.
 const FORMATS: [(OutputFormat, &[&str], &str); 15] = [
     (OutputFormat::Vtu, &["pvd", "vtu"], "cells with stress and strain, for ParaView and PyVista"),
-    (OutputFormat::Usd, &["usda"], "moving surfaces, for Blender, Houdini, Maya and usdview"),
+    (OutputFormat::Usd, &["usda", "usdc", "usdz"], "moving surfaces, for Blender, Houdini, Maya and usdview"),
     (OutputFormat::Glb, &["glb"], "moving surfaces by morph targets, for web pages and engines"),
     (OutputFormat::Obj, &["obj"], "surfaces, one file per frame"),
     (OutputFormat::Ply, &["ply"], "surfaces, one file per frame and body"),
@@ -100,9 +100,9 @@ pub(super) fn known_formats(extension: &str) -> String {
     });
     let list: Vec<String> = rows.collect();
     let hint = match extension {
-        "abc" => "\nhint: for Alembic write .usda; Blender, Houdini and Maya read it and export Alembic",
-        "fbx" => "\nhint: for FBX write .usda; Blender and Maya read it and export FBX",
-        "usd" | "usdc" | "usdz" => "\nhint: write .usda; `usdcat in.usda -o out.usdc` makes it binary",
+        "abc" => "\nhint: for Alembic write .usdc; Blender, Houdini and Maya read it and export Alembic",
+        "fbx" => "\nhint: for FBX write .usdc; Blender and Maya read it and export FBX",
+        "usd" => "\nhint: write .usdc, which is binary, or .usda, which is text",
         "gltf" => "\nhint: write .glb, which is glTF in one file",
         "mov" | "avi" | "mkv" | "m4v" => "\nhint: write .mp4, or .gif, which needs no other program",
         "jpg" | "jpeg" | "tif" | "tiff" | "bmp" => "\nhint: write .png, which has no loss",
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn unknown_extensions_are_answered_with_the_known() {
-        for (name, word) in [("a.abc", "Alembic"), ("a.mov", ".mp4"), ("a", ".usda"), ("a.usdc", "usdcat")] {
+        for (name, word) in [("a.abc", "Alembic"), ("a.mov", ".mp4"), ("a", ".usda"), ("a.usd", "binary")] {
             let error = OutputFormat::from_path(Path::new(name)).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("for NumPy"), "{error}");
         }

@@ -1,10 +1,10 @@
 //! Settings of the outputs of a conversion.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_raster::UpAxis;
-use sinew_scene::output::FilmFormat;
+use sinew_scene::output::{FilmFormat, UsdEncoding};
 use sinew_scene::spec::record::{Background, Record};
 use sinew_scene::spec::{Scene, Up};
 use sinew_scene::{Override, SceneError};
@@ -113,8 +113,16 @@ impl Settings {
         outputs.iter().filter(is_opaque).map(|path| ConvertError::Opaque { path: path.clone() }).collect()
     }
 
+    /// Files that clips are asked for, although they are never split.
+    pub fn check_clips(&self, outputs: &[PathBuf], formats: &[OutputFormat]) -> Vec<ConvertError> {
+        let usd = outputs.iter().zip(formats).filter(|(_, format)| **format == OutputFormat::Usd);
+        let whole = usd.filter(|(path, _)| self.clips.is_some() && UsdEncoding::of(path) != UsdEncoding::Text);
+        whole.map(|(path, _)| ConvertError::NoClips { path: path.clone() }).collect()
+    }
+
     pub fn estimate(
         &self,
+        path: &Path,
         format: OutputFormat,
         sample: &StoredFrame,
         header: &Header,
@@ -123,7 +131,7 @@ impl Settings {
         let frame = &sample.view(header);
         Ok(match format {
             OutputFormat::Vtu => size::of_vtu(frame, frames, self.fields.clone())?,
-            OutputFormat::Usd => size::of_usd(frame, frames),
+            OutputFormat::Usd => size::of_usd(frame, frames, UsdEncoding::of(path)),
             OutputFormat::Glb => size::of_glb(frame, frames, self.morph_targets),
             OutputFormat::Obj => size::of_obj(frame, frames, self.up),
             OutputFormat::Ply => size::of_ply(frame, frames, self.up),

@@ -123,6 +123,15 @@ impl Write for AtomicFile {
     }
 }
 
+impl Seek for AtomicFile {
+    fn seek(&mut self, place: SeekFrom) -> std::io::Result<u64> {
+        match &mut self.file {
+            Some(file) => file.seek(place),
+            None => Err(std::io::Error::other("the file was already committed")),
+        }
+    }
+}
+
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
@@ -141,8 +150,17 @@ impl Spool {
         AtomicFile::create(destination).map(Spool)
     }
 
+    /// Number and checksum of the bytes written so far.
+    pub fn size_and_crc(&mut self) -> Result<(u64, u32), RecordError> {
+        let destination = self.0.destination.clone();
+        let size = self.0.stream_position().map_err(|source| RecordError::Io { path: destination, source })?;
+        let mut checksum = Checksum::default();
+        self.copy_range_to(0..size, &mut checksum)?;
+        Ok((size, checksum.0.finalize()))
+    }
+
     /// Appends a range of the bytes written so far to `out`; more may follow.
-    pub fn copy_range_to(&mut self, range: Range<u64>, out: &mut AtomicFile) -> Result<(), RecordError> {
+    pub fn copy_range_to(&mut self, range: Range<u64>, out: &mut impl Write) -> Result<(), RecordError> {
         let Some(writer) = &mut self.0.file else { return Ok(()) };
         let destination = self.0.destination.clone();
         let mut copy = || -> std::io::Result<()> {
@@ -161,6 +179,28 @@ impl Spool {
             file.seek(SeekFrom::End(0)).map(|_| ())
         };
         copy().map_err(|source| RecordError::Io { path: destination, source })
+    }
+}
+
+/// Bytes that were written and may be read again. They are removed in the end unless they are copied.
+impl From<AtomicFile> for Spool {
+    fn from(file: AtomicFile) -> Spool {
+        Spool(file)
+    }
+}
+
+/// A place for bytes of which only the checksum is wanted.
+#[derive(Default)]
+struct Checksum(crc32fast::Hasher);
+
+impl Write for Checksum {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

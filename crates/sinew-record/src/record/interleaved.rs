@@ -39,6 +39,11 @@ impl Interleaved {
         self.rows[array].iter().map(|row| row.end - row.start).sum()
     }
 
+    /// Rows of the longest array.
+    pub fn rows(&self) -> usize {
+        self.rows.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     /// Appends some rows of an array to a file.
     pub fn copy_rows(&mut self, array: usize, rows: Range<usize>, out: &mut AtomicFile) -> Result<(), RecordError> {
         let mut rows = self.rows[array][rows].iter().cloned().peekable();

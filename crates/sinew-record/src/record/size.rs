@@ -2,6 +2,7 @@
 
 use sinew_fem::{Frame, RecordError};
 use sinew_raster::UpAxis;
+use sinew_scene::output::UsdEncoding;
 
 use super::csv::row_size;
 use super::glb::GlbRecorder;
@@ -36,8 +37,8 @@ impl Estimate {
 
 /// Numbers have as many digits as they need, so the text size of frames varies a little. The sample is the last frame,
 /// whose digits are long.
-pub(crate) fn of_usd(sample: &Frame<'_>, frames: usize) -> Estimate {
-    let [still, samples] = UsdRecorder::sizes(sample);
+pub(crate) fn of_usd(sample: &Frame<'_>, frames: usize, encoding: UsdEncoding) -> Estimate {
+    let [still, samples] = UsdRecorder::sizes(sample, encoding);
     Estimate::about(still + frames as u64 * samples)
 }
 

@@ -29,6 +29,7 @@ use super::interleaved::Interleaved;
 use super::names::identifier;
 use super::point_cache::PointCache;
 use super::shapes::points_f32;
+use super::usd::UsdFile;
 
 /// Placement of the character in the scene.
 pub(crate) struct Stand {
@@ -51,7 +52,9 @@ pub(crate) struct SkinRecorder {
     /// Unique names of the pieces.
     names: Vec<String>,
     shading: Shading,
-    /// USDA: extents, points and normals of each piece as text; PC2: points of each piece.
+    /// USD: extents, points and normals of each piece.
+    usd: Option<UsdFile>,
+    /// PC2: points of each piece.
     samples: Option<Interleaved>,
     /// GLB: points of each piece in each frame.
     frames: Vec<Vec<Vec<[f32; 3]>>>,
@@ -92,6 +95,7 @@ impl SkinRecorder {
             stand,
             shutter,
             names,
+            usd: None,
             samples: None,
             frames: Vec::new(),
             times: Vec::new(),
@@ -121,17 +125,22 @@ impl SkinRecorder {
             pieces.iter().map(|piece| self.character.flesh.place_piece(piece, flesh, &motions, to_scene)).collect();
         let time = self.settings.start + (frame.time - self.settings.preroll).max(0.0);
         match self.format {
-            SkinFormat::Usda => {
-                let start = format!("            {code}: ");
+            SkinFormat::Usd => {
                 let normals = self.shading.normals(&placed);
-                for (k, (points, normals)) in placed.iter().zip(&normals).enumerate() {
-                    for (j, text) in usd::sample_texts(&points_f32(points), normals).iter().enumerate() {
-                        let line = [start.as_bytes(), text, b",\n"];
-                        push(&mut self.samples, &self.path, usd::SAMPLED.len() * k + j, &line)?;
+                let usd = match &mut self.usd {
+                    Some(file) => file,
+                    none => none.insert(UsdFile::create(&self.path, usd::SAMPLED.len() * pieces.len())?),
+                };
+                for (k, (points, normals)) in placed.iter().zip(normals).enumerate() {
+                    for (j, value) in usd::sample_values(points_f32(points), normals).iter().enumerate() {
+                        usd.push(usd::SAMPLED.len() * k + j, code, value)?;
                     }
                 }
             }
             SkinFormat::Pc2 => {
+                if self.samples.is_none() {
+                    self.samples = Some(Interleaved::create(&self.path, pieces.len())?);
+                }
                 for (k, points) in placed.iter().enumerate() {
                     push(&mut self.samples, &self.path, k, &[&PointCache::Pc2.encode_points(&points_f32(points))])?;
                 }
@@ -161,7 +170,10 @@ impl SkinRecorder {
             return Ok(());
         }
         match self.format {
-            SkinFormat::Usda => self.write_usd(),
+            SkinFormat::Usd => match self.usd.take() {
+                Some(file) => self.write_usd(file),
+                None => Ok(()),
+            },
             SkinFormat::Pc2 => self.write_caches(),
             SkinFormat::Glb => self.write_glb(),
         }
@@ -279,10 +291,6 @@ impl Recorder for SkinRecorder {
         let Some(code) = self.shutter.code(frame.index, time, self.settings.start, self.format) else {
             return Ok(());
         };
-        if self.samples.is_none() {
-            let per_piece = if self.format == SkinFormat::Usda { usd::SAMPLED.len() } else { 1 };
-            self.samples = Some(Interleaved::create(&self.path, per_piece * self.character.flesh.pieces.len())?);
-        }
         self.keep(frame, code)
     }
 
@@ -292,7 +300,7 @@ impl Recorder for SkinRecorder {
         }
         self.is_finished = true;
         let result = self.write();
-        self.samples = None;
+        (self.usd, self.samples) = (None, None);
         result
     }
 

@@ -1,29 +1,34 @@
-//! USDA: moving surfaces for Blender, Houdini, Maya and usdview, and through them Alembic.
+//! USD: moving surfaces for Blender, Houdini, Maya and usdview, and through them Alembic.
 //!
 //! A `Mesh` per body with points sampled over time and velocities for motion blur, and one per rigid shape with a
-//! sampled transform. Where cells are removed, the triangles are sampled too, at the frames where they change. USD
-//! groups samples by attribute, not by time, so samples are spooled beside the file until the end. Short animations are
-//! one file. The samples of long ones are in value clips: files of some frames each that readers open on demand.
+//! sampled transform. Where cells are removed, the triangles are sampled too, at the frames where they change. The
+//! layer is the same in every encoding: text (`.usda`), crate (`.usdc`), and a crate in a package (`.usdz`).
+//!
+//! Text groups samples by attribute, not by time, so they are spooled beside the file until the end. Short animations
+//! are one file. The samples of long ones are in value clips: files of some frames each that readers open on demand.
+//! Crates take samples as they come, and readers find each of them by itself, so they are never split.
 
+mod file;
 mod layer;
+mod text;
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use sinew_fem::{BodyFrame, Frame, RecordError, Recorder};
+use sinew_io::usd::{Content, Layer, Prim, Property, Value};
 use sinew_math::Vec3;
-use sinew_raster::{Bounds, UpAxis};
-use sinew_scene::output::{file_stem, stem};
+use sinew_raster::UpAxis;
+use sinew_scene::output::{UsdEncoding, file_stem, stem};
 
-use self::layer::Stage;
+pub(super) use self::file::{Companion, UsdFile};
+pub(super) use self::layer::{Stage, as_simulated, extent, triangles};
 use super::FileRecorder;
-use super::atomic::{AtomicFile, write_file};
-use super::digits::tuples;
-use super::interleaved::Interleaved;
+use super::atomic::AtomicFile;
 use super::names::identifier;
 use super::sequence::Sequence;
 use super::shapes::{points_f32, transform_rows};
-use super::surface::{Cast, surface_velocities};
+use super::surface::{Cast, Part, surface_velocities};
 
 /// Larger animations are split into clips: readers parse the whole text of a file before they show anything.
 const LARGEST_FILE: u64 = 256 << 20;
@@ -41,8 +46,8 @@ pub struct UsdRecorder {
     largest_file: u64,
     cast: Option<Cast>,
     bodies: Vec<BodySamples>,
-    /// Samples of all bodies: three arrays of lines of text each, one line per frame.
-    samples: Option<Interleaved>,
+    /// Samples of all bodies: three attributes each.
+    file: Option<UsdFile>,
     shapes: Vec<ShapeSamples>,
     /// Time code of each frame.
     codes: Vec<f64>,
@@ -54,7 +59,7 @@ pub struct UsdRecorder {
 /// A body that deforms.
 struct BodySamples {
     name: String,
-    /// Index of its extents among the sampled arrays; points and velocities follow.
+    /// Index of its extents among the sampled attributes; points and velocities follow.
     first: usize,
     /// Whether any velocity was not zero.
     is_moving: bool,
@@ -82,7 +87,7 @@ impl UsdRecorder {
             largest_file: LARGEST_FILE,
             cast: None,
             bodies: Vec::new(),
-            samples: None,
+            file: None,
             shapes: Vec::new(),
             codes: Vec::new(),
             files: Sequence::default(),
@@ -91,23 +96,29 @@ impl UsdRecorder {
         })
     }
 
-    /// Splits the samples into clips of this many frames; `None` does so only if one file would be too large.
+    /// Splits the samples of text into clips of this many frames; `None` does so only if one file would be too large.
     pub fn with_clips(mut self, frames_per_clip: Option<usize>) -> UsdRecorder {
         self.clips = frames_per_clip.map(|frames| frames.max(1));
         self
     }
 
     /// Bytes of the constant part, and of the samples of a frame like this one.
-    pub(super) fn sizes(frame: &Frame<'_>) -> [u64; 2] {
+    pub(super) fn sizes(frame: &Frame<'_>, encoding: UsdEncoding) -> [u64; 2] {
         let cast = Cast::of(frame);
-        let topology = |part: &super::surface::Part| 30 * part.triangles.len() + 500;
-        let mut samples = 200 * frame.shapes.len() as u64;
+        let is_text = encoding == UsdEncoding::Text;
+        let topology = |part: &Part| if is_text { 30 } else { 6 } * part.triangles.len() + 500;
+        let mut samples = if is_text { 200 } else { 160 } * frame.shapes.len() as u64;
         for body in &frame.bodies {
-            let (texts, is_moving) = sample_texts(body);
-            let lines = if is_moving { &texts[..] } else { &texts[..2] };
-            samples += lines.iter().map(|text| text.len() as u64 + 20).sum::<u64>();
+            let (values, is_moving) = sample_values(body);
+            let size = |value: &Value| match value {
+                Value::Float3s(vectors) if !is_text => 12 * vectors.len() + 24,
+                value => text::sample_line(0.0, value).len(),
+            };
+            let values = if is_moving { &values[..] } else { &values[..2] };
+            samples += values.iter().map(|value| size(value) as u64).sum::<u64>();
         }
-        [cast.parts.iter().map(topology).sum::<usize>() as u64 + 400, samples]
+        let constant = cast.parts.iter().map(topology).sum::<usize>() as u64;
+        [constant + if is_text { 400 } else { 1500 }, samples]
     }
 
     fn begin(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
@@ -124,7 +135,7 @@ impl UsdRecorder {
                 self.bodies.push(BodySamples { name, first, is_moving: false, triangles });
             }
         }
-        self.samples = Some(Interleaved::create(&self.path, ATTRIBUTES.len() * self.bodies.len())?);
+        self.file = Some(UsdFile::create(&self.path, ATTRIBUTES.len() * self.bodies.len())?);
         self.cast = Some(cast);
         Ok(())
     }
@@ -135,82 +146,90 @@ impl UsdRecorder {
     }
 
     /// Frames per clip; `None` for a single file.
-    fn frames_per_clip(&self) -> Option<usize> {
+    fn frames_per_clip(&mut self) -> Option<usize> {
         if self.codes.is_empty() || self.bodies.is_empty() {
             return None;
         }
+        let samples = self.file.as_mut()?.lines()?;
         self.clips.or_else(|| {
-            let samples = self.samples.as_ref()?;
             let bytes: u64 =
-                self.bodies.iter().flat_map(|body| body.arrays().map(|array| samples.length_of(array))).sum();
+                self.bodies.iter().flat_map(|body| body.attributes().map(|number| samples.length_of(number))).sum();
             let clips = bytes.div_ceil(CLIP_BYTES.min(self.largest_file)).max(1);
             (bytes > self.largest_file).then(|| (self.codes.len() as u64).div_ceil(clips).max(1) as usize)
         })
     }
 
     fn write(&mut self) -> Result<(), RecordError> {
-        let stage = Stage { up: self.up, frame_rate: self.frame_rate };
-        let all = 0..self.codes.len();
+        let stage = Stage { root: "World", up: self.up, frame_rate: self.frame_rate };
         let clips = match self.frames_per_clip() {
             Some(frames) => Some(self.write_clips(&stage, frames)?),
             None => None,
         };
-        let mut out = AtomicFile::create(&self.path)?;
-        out.put(&stage.head(&self.codes))?;
-        out.put(stage.world(clips.as_deref().unwrap_or_default()).as_bytes())?;
+        let mut world = stage.world();
         let parts = self.cast.as_ref().map(|cast| cast.parts.as_slice()).unwrap_or_default();
         for (body, part) in self.bodies.iter().zip(parts) {
-            out.put(format!("\n    def Mesh \"{}\"\n    {{\n", body.name).as_bytes())?;
-            match &clips {
-                Some(_) => out.put(body.declarations().as_bytes())?,
-                None => body.write_samples(self.samples.as_mut(), all.clone(), &mut out)?,
-            }
-            out.put(&layer::topology(&body.triangles, part.color))?;
+            let mut mesh = Prim::def("Mesh", &body.name);
+            mesh.properties = if clips.is_some() { body.declared() } else { body.recorded() };
+            mesh.properties.extend(layer::triangles(&body.triangles));
+            mesh.properties.extend(layer::look(part.color));
+            world.children.push(mesh);
         }
         for (shape, part) in self.shapes.iter().zip(parts.iter().skip(self.bodies.len())) {
-            out.put(format!("\n    def Mesh \"{}\"\n    {{\n", shape.name).as_bytes())?;
+            let mut mesh = Prim::def("Mesh", &shape.name);
             let points = part.rigid_points.as_deref().unwrap_or_default();
-            out.put(&layer::rigid(points, &shape.rows, &self.codes))?;
-            out.put(&layer::topology(&[(0.0, part.triangles.clone())], part.color))?;
+            mesh.properties = layer::rigid(points, &shape.rows, &self.codes);
+            mesh.properties.extend(layer::triangles(&[(0.0, part.triangles.clone())]));
+            mesh.properties.extend(layer::look(part.color));
+            world.children.push(mesh);
         }
-        out.put(b"}\n")?;
-        out.commit()?;
+        if let Some(clips) = clips {
+            world.metadata.insert(0, ("clips", clips));
+        }
+        let layer = Layer { metadata: stage.metadata(self.ends(0..self.codes.len())), prims: vec![world] };
+        // A run without frames has no samples either.
+        let file = self.file.take().map_or_else(|| UsdFile::create(&self.path, 0), Ok)?;
+        file.finish(&layer, &[])?;
         self.files.add(self.path.clone());
         self.files.keep();
         Ok(())
     }
 
+    /// First and last time code of some frames.
+    fn ends(&self, frames: Range<usize>) -> [f64; 2] {
+        let codes = &self.codes[frames];
+        [codes.first(), codes.last()].map(|code| code.copied().unwrap_or(0.0))
+    }
+
+    /// A layer with nothing but attributes of bodies.
+    fn over(&self, stage: &Stage, frames: Range<usize>, properties: impl Fn(&BodySamples) -> Vec<Property>) -> Layer {
+        let mut world = Prim::over("World");
+        let bodies = self.bodies.iter().map(|body| Prim { properties: properties(body), ..Prim::over(&body.name) });
+        world.children = bodies.collect();
+        Layer { metadata: stage.metadata(self.ends(frames)), prims: vec![world] }
+    }
+
     /// Writes the clips and their manifest, and returns the clip metadata of the stage.
-    fn write_clips(&mut self, stage: &Stage, frames_per_clip: usize) -> Result<String, RecordError> {
+    fn write_clips(&mut self, stage: &Stage, frames_per_clip: usize) -> Result<Value, RecordError> {
         let folder = format!("{}_clips", file_stem(&stem(&self.path), 0));
         let at = |name: &str| self.path.with_file_name(&folder).join(name);
         let count = self.codes.len();
         let names: Vec<String> =
             (0..count.div_ceil(frames_per_clip)).map(|clip| format!("clip_{clip:05}.usda")).collect();
+        let mut lines = self.file.take();
         for (clip, name) in names.iter().enumerate() {
             // One frame more than the clip covers, to interpolate up to the next clip.
             let first = clip * frames_per_clip;
             let frames = first..(first + frames_per_clip + 1).min(count);
             let mut out = AtomicFile::create(at(name))?;
-            out.put(&stage.head(&self.codes[frames.clone()]))?;
-            out.put(b"over \"World\"\n{\n")?;
-            for body in &self.bodies {
-                out.put(format!("    over \"{}\"\n    {{\n", body.name).as_bytes())?;
-                body.write_samples(self.samples.as_mut(), frames.clone(), &mut out)?;
-                out.put(b"    }\n")?;
-            }
-            out.put(b"}\n")?;
+            let layer = self.over(stage, frames.clone(), BodySamples::recorded);
+            text::write(&layer, lines.as_mut().and_then(UsdFile::lines), &frames, &mut out)?;
             out.commit()?;
             self.files.add(at(name));
         }
-        let mut manifest = stage.head(&self.codes);
-        manifest.extend_from_slice(b"over \"World\"\n{\n");
-        for body in &self.bodies {
-            let text = format!("    over \"{}\"\n    {{\n{}    }}\n", body.name, body.declarations());
-            manifest.extend_from_slice(text.as_bytes());
-        }
-        manifest.extend_from_slice(b"}\n");
-        write_file(at("manifest.usda"), &manifest)?;
+        self.file = lines;
+        let mut out = AtomicFile::create(at("manifest.usda"))?;
+        text::write(&self.over(stage, 0..count, BodySamples::declared), None, &(0..0), &mut out)?;
+        out.commit()?;
         self.files.add(at("manifest.usda"));
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
         self.notes.push(format!("{file} reads its motion from {} clips in {folder}/", names.len()));
@@ -232,14 +251,11 @@ impl Recorder for UsdRecorder {
             }
             cast.check(frame, "USD")?;
         }
-        let start = format!("            {code}: ");
-        let failed = |source| RecordError::Io { path: self.path.clone(), source };
         for (body, samples) in frame.bodies.iter().zip(&mut self.bodies) {
-            let (texts, is_moving) = sample_texts(body);
+            let (values, is_moving) = sample_values(body);
             samples.is_moving |= is_moving;
-            for (k, text) in texts.iter().enumerate() {
-                let line = [start.as_bytes(), text, b",\n"];
-                self.samples.as_mut().map_or(Ok(()), |arrays| arrays.push(samples.first + k, &line)).map_err(failed)?;
+            for (k, value) in values.iter().enumerate() {
+                self.file.as_mut().map_or(Ok(()), |file| file.push(samples.first + k, code, value))?;
             }
         }
         for (shape, samples) in frame.shapes.iter().zip(&mut self.shapes) {
@@ -256,7 +272,7 @@ impl Recorder for UsdRecorder {
         self.is_finished = true;
         let result = self.write();
         // Frees the disk space of the samples.
-        self.samples = None;
+        self.file = None;
         result
     }
 
@@ -271,21 +287,15 @@ impl FileRecorder for UsdRecorder {
     }
 }
 
-/// The sampled attributes with their types: one per spool.
+/// The sampled attributes with their types.
 const ATTRIBUTES: [(&str, &str); 3] = [("extent", "float3[]"), ("points", "point3f[]"), ("velocities", "vector3f[]")];
 
 /// Values of [`ATTRIBUTES`], and whether any velocity is not zero.
-fn sample_texts(body: &BodyFrame<'_>) -> ([Vec<u8>; 3], bool) {
+fn sample_values(body: &BodyFrame<'_>) -> ([Value; 3], bool) {
     let points = points_f32(&body.surface_positions);
     let velocities = points_f32(&surface_velocities(body));
     let is_moving = velocities.as_flattened().iter().any(|&v| v != 0.0);
-    ([tuples(&extent(&points)), tuples(&points), tuples(&velocities)], is_moving)
-}
-
-/// The corners of the box around some points.
-fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
-    let bounds = Bounds::of(points);
-    if bounds.is_empty() { [[0.0; 3]; 2] } else { [bounds.min, bounds.max] }
+    ([extent(&points), Value::Float3s(points), Value::Float3s(velocities)], is_moving)
 }
 
 impl BodySamples {
@@ -296,36 +306,26 @@ impl BodySamples {
         }
     }
 
-    /// Sampled attributes. A body that never moves needs no velocities.
-    fn attributes(&self) -> &'static [(&'static str, &'static str)] {
-        if self.is_moving { &ATTRIBUTES } else { &ATTRIBUTES[..2] }
+    /// Numbers of its sampled attributes. A body that never moves needs no velocities.
+    fn attributes(&self) -> Range<usize> {
+        self.first..self.first + if self.is_moving { ATTRIBUTES.len() } else { ATTRIBUTES.len() - 1 }
+    }
+
+    fn properties(&self, content: impl Fn(usize) -> Content) -> Vec<Property> {
+        let attribute = |(number, (name, kind)): (usize, &(&'static str, &'static str))| {
+            Property::new(kind, *name, content(number))
+        };
+        self.attributes().zip(&ATTRIBUTES).map(attribute).collect()
     }
 
     /// The attributes without their values.
-    fn declarations(&self) -> String {
-        self.attributes().iter().map(|(name, kind)| format!("        {kind} {name}\n")).collect()
+    fn declared(&self) -> Vec<Property> {
+        self.properties(|_| Content::Declared)
     }
 
-    /// Indices of their arrays.
-    fn arrays(&self) -> Range<usize> {
-        self.first..self.first + self.attributes().len()
-    }
-
-    /// The attributes with the values of some frames.
-    fn write_samples(
-        &self,
-        mut samples: Option<&mut Interleaved>,
-        frames: Range<usize>,
-        out: &mut AtomicFile,
-    ) -> Result<(), RecordError> {
-        for ((name, kind), array) in self.attributes().iter().zip(self.arrays()) {
-            out.put(format!("        {kind} {name}.timeSamples = {{\n").as_bytes())?;
-            if let Some(samples) = samples.as_deref_mut() {
-                samples.copy_rows(array, frames.clone(), out)?;
-            }
-            out.put(b"        }\n")?;
-        }
-        Ok(())
+    /// The attributes with their samples.
+    fn recorded(&self) -> Vec<Property> {
+        self.properties(Content::Recorded)
     }
 }
 

@@ -9,6 +9,9 @@ use super::atomic::AtomicFile;
 /// Value of the 32-bit fields of sizes and offsets that need 64 bits.
 const ELSEWHERE: u32 = u32::MAX;
 
+/// Mark of an extra field that means nothing, as packages of USD have it.
+const PADDING: u16 = 0x1986;
+
 /// Midnight of the first day that ZIP supports, so that the same content gives the same bytes.
 const TIME_AND_DATE: [u8; 4] = [0, 0, 0x21, 0];
 
@@ -22,6 +25,8 @@ pub(crate) struct ZipWriter {
     members: Vec<Member>,
     /// Numbers from here on take 64 bits; smaller only in tests.
     limit: u64,
+    /// Members begin at multiples of this.
+    alignment: u64,
 }
 
 struct Member {
@@ -34,7 +39,12 @@ struct Member {
 impl ZipWriter {
     /// Writes to `out` from its beginning.
     pub fn new(out: AtomicFile) -> ZipWriter {
-        ZipWriter { out, offset: 0, members: Vec::new(), limit: u64::from(ELSEWHERE) }
+        ZipWriter { out, offset: 0, members: Vec::new(), limit: u64::from(ELSEWHERE), alignment: 1 }
+    }
+
+    /// Like [`ZipWriter::new`], with members that begin at multiples of `alignment`.
+    pub fn aligned(out: AtomicFile, alignment: u64) -> ZipWriter {
+        ZipWriter { alignment, ..ZipWriter::new(out) }
     }
 
     /// Adds a member: `head`, then the output of `write`. `size` and `crc` are those of both together.
@@ -46,7 +56,8 @@ impl ZipWriter {
         write: impl FnOnce(&mut AtomicFile) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
         let member = Member { name: name.into(), size, crc, offset: self.offset };
-        let start = local_header(&member, self.limit);
+        let mut start = local_header(&member, self.limit);
+        pad(&mut start, self.offset, self.alignment);
         self.out.put(&start)?;
         self.out.put(head)?;
         write(&mut self.out)?;
@@ -125,6 +136,24 @@ fn local_header(member: &Member, limit: u64) -> Vec<u8> {
     bytes.extend(member.name.as_bytes());
     bytes.extend(extra);
     bytes
+}
+
+/// Extends a local header at `offset` by an extra field of zeros so that what follows is aligned.
+fn pad(header: &mut Vec<u8>, offset: u64, alignment: u64) {
+    let mut missing = (offset + header.len() as u64).next_multiple_of(alignment) - offset - header.len() as u64;
+    if missing == 0 {
+        return;
+    }
+    // The head of the field alone takes four bytes.
+    while missing < 4 {
+        missing += alignment;
+    }
+    header.extend(PADDING.to_le_bytes());
+    header.extend((missing as u16 - 4).to_le_bytes());
+    header.extend(std::iter::repeat_n(0, missing as usize - 4));
+    // The length of all extra fields is at the end of the fixed part.
+    let length = u16::from_le_bytes([header[28], header[29]]) + missing as u16;
+    header[28..30].copy_from_slice(&length.to_le_bytes());
 }
 
 fn central_header(member: &Member, limit: u64) -> Vec<u8> {

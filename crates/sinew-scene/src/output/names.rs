@@ -21,8 +21,8 @@ pub const RECORDING: &str = "recording.sinew";
 /// File format of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkinFormat {
-    /// `.usda`, exact.
-    Usda,
+    /// `.usda`, `.usdc` or `.usdz`, exact.
+    Usd,
     /// `.pc2` per part, exact.
     Pc2,
     /// `.glb`, with fitted morph targets.
@@ -33,10 +33,32 @@ impl SkinFormat {
     /// The format of a file name, by its extension.
     pub fn of(file: &str) -> Option<Self> {
         match file.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
-            Some("usda") => Some(Self::Usda),
+            Some("usda" | "usdc" | "usdz") => Some(Self::Usd),
             Some("pc2") => Some(Self::Pc2),
             Some("glb") => Some(Self::Glb),
             _ => None,
+        }
+    }
+}
+
+/// Encoding of a USD file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsdEncoding {
+    /// `.usda`: text.
+    Text,
+    /// `.usdc`: a crate, which is binary.
+    Crate,
+    /// `.usdz`: a crate and its images in one file.
+    Package,
+}
+
+impl UsdEncoding {
+    /// The encoding of a file, by its extension; any other extension is text.
+    pub fn of(file: &Path) -> Self {
+        match file.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).as_deref() {
+            Some("usdc") => Self::Crate,
+            Some("usdz") => Self::Package,
+            _ => Self::Text,
         }
     }
 }

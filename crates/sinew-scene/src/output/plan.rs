@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::names::{
-    CHECKPOINT, MANIFEST, PREVIOUS, RECORDING, SkinFormat, animation_path, file_stem, skin_files, stem,
+    CHECKPOINT, MANIFEST, PREVIOUS, RECORDING, SkinFormat, UsdEncoding, animation_path, file_stem, skin_files, stem,
 };
 use crate::spec::Scene;
 
@@ -196,10 +196,12 @@ impl OutputPlan {
             self.one("record.vtu", path);
         }
         if let Some(name) = record.usd.file_name("surface.usda") {
-            let clips = format!("{}_clips", file_stem(&stem(Path::new(name)), 0));
             self.one("record.usd", name);
-            self.one("record.usd", Path::new(&clips).join("manifest.usda"));
-            self.files.push(PlannedFile::many("record.usd", &clips, "clip_", ".usda"));
+            if UsdEncoding::of(Path::new(name)) == UsdEncoding::Text {
+                let clips = format!("{}_clips", file_stem(&stem(Path::new(name)), 0));
+                self.one("record.usd", Path::new(&clips).join("manifest.usda"));
+                self.files.push(PlannedFile::many("record.usd", &clips, "clip_", ".usda"));
+            }
         }
         if let Some(name) = record.glb.file_name("surface.glb") {
             self.one("record.glb", Path::new(name).with_extension("glb"));
@@ -235,15 +237,19 @@ impl OutputPlan {
         }
     }
 
+    /// Characters and the images beside them, which a .usda and a .usdc of the same name share.
     fn add_characters(&mut self, scene: &Scene) {
+        let mut folders: BTreeSet<String> = BTreeSet::new();
         for (k, name) in scene.record.skin.iter().enumerate() {
             let key = format!("record.skin[{k}]");
             for path in skin_files(scene, name) {
                 let stem = stem(&path);
                 match SkinFormat::of(name) {
-                    Some(SkinFormat::Usda) => {
+                    Some(SkinFormat::Usd) if UsdEncoding::of(&path) != UsdEncoding::Package => {
                         let textures = format!("{}_textures", file_stem(&stem, 0));
-                        self.files.push(PlannedFile::many(&key, &textures, "", ""));
+                        if folders.insert(textures.clone()) {
+                            self.files.push(PlannedFile::many(&key, &textures, "", ""));
+                        }
                     }
                     Some(SkinFormat::Pc2) => {
                         self.files.push(PlannedFile::many(&key, "", format!("{stem}_"), ".pc2"));

@@ -157,7 +157,8 @@ table! {
     pub struct Record as "record" {
         /// Cells with their fields for ParaView: one .vtu per frame and a .pvd over time.
         vtu: Output = OutputCodec, default(false);
-        /// Moving surfaces for Blender, Houdini and usdview: one .usda.
+        /// Moving surfaces for Blender, Houdini and usdview: one .usda, which is text, or .usdc, which is binary, less than
+        /// a third as large and faster to load, or .usdz.
         usd: Output = OutputCodec, default(false), example("strip.usda");
         /// Moving surfaces for web pages and game engines, as morph targets fitted to the motion: one .glb.
         glb: Output = OutputCodec, default(false);
@@ -170,13 +171,13 @@ table! {
         /// The same as one .mdd per body.
         mdd: Output = OutputCodec, default(false);
         /// Animated characters with the materials, normals and texture coordinates of their source file: the exact
-        /// motion as .usda or .pc2, morph targets fitted to the motion as .glb.
-        skin: Vec<String> = list(file_name("name of a .usda, .pc2 or .glb file")), default([]), example(["hand.usda"]);
+        /// motion as .usda, .usdc, .usdz or .pc2, morph targets fitted to the motion as .glb.
+        skin: Vec<String> = list(file_name("name of a .usda, .usdc, .usdz, .pc2 or .glb file")), default([]), example(["hand.usda"]);
         /// First and last frame of the animation that `skin` writes, counted from time 0 of the animation at
         /// `frame_rate` / `every` frames per second. Default: everything but the preroll.
         skin_frames: Option<[usize; 2]> = fixed(whole(0, 1_000_000)), optional, example([101, 148]);
         /// Opening and closing time of the shutter around each frame that `skin` writes, in units of such frames. For
-        /// motion blur, .usda files get the frames in between that `every` skips, at fractional time codes; .pc2 files
+        /// motion blur, USD files get the frames in between that `every` skips, at fractional time codes; .pc2 files
         /// get all frames.
         skin_shutter: Option<[f64; 2]> = fixed(number().at_least(-1.0).at_most(1.0)), optional, example([-0.25, 0.25]);
         /// All data as arrays for NumPy: one .npz.

@@ -3,8 +3,8 @@
 use super::Checker;
 use std::path::Path;
 
-use crate::output::{FilmFormat, OutputPlan, SkinFormat};
-use crate::spec::record::Background;
+use crate::output::{FilmFormat, OutputPlan, SkinFormat, UsdEncoding};
+use crate::spec::record::{Background, Output};
 use crate::value::format_number;
 
 impl Checker<'_> {
@@ -31,6 +31,12 @@ impl Checker<'_> {
         for (key, _) in automatic.into_iter().filter(|(_, is_set)| *is_set && camera.eye.is_some()) {
             let problem = self.at(&format!("record.camera.{key}"), "the camera has a position already");
             self.report(problem.hint(format!("leave out `eye` or `{key}`")));
+        }
+        if let (Output::Named(name), Some(_)) = (&record.usd, record.clips)
+            && UsdEncoding::of(Path::new(name)) != UsdEncoding::Text
+        {
+            let problem = self.at("record.clips", format!("`{name}` is not split into clips"));
+            self.report(problem.hint("leave out `clips`, or write .usda: readers of .usdc load single frames by themselves"));
         }
         self.check_films();
     }
@@ -61,7 +67,7 @@ impl Checker<'_> {
             let path = format!("record.skin[{k}]");
             if SkinFormat::of(file).is_none() {
                 let problem =
-                    self.at(&path, format!("`{file}`: the format of a character must be .usda, .pc2 or .glb"));
+                    self.at(&path, format!("`{file}`: the format of a character must be .usda, .usdc, .usdz, .pc2 or .glb"));
                 self.report(problem);
             }
             if scene.body.iter().all(|body| body.rig.is_none()) {

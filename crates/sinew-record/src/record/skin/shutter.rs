@@ -51,7 +51,7 @@ impl Shutter {
         // One sample beyond if the shutter moves between two samples: values are interpolated to its ends.
         let is_seen = |part: f64, end: f64| part < end + step - SLACK && end > 0.0;
         let is_written = match format {
-            SkinFormat::Usda => last && is_seen(after, close) || next && is_seen(before, -open),
+            SkinFormat::Usd => last && is_seen(after, close) || next && is_seen(before, -open),
             // Samples at even times.
             SkinFormat::Pc2 => last && (next || is_seen(after, close)),
             SkinFormat::Glb => false,
@@ -73,13 +73,13 @@ mod tests {
 
     #[test]
     fn frames_between_are_written_while_the_shutter_is_open() {
-        use SkinFormat::{Glb, Pc2, Usda};
-        assert_eq!(codes(None, None, Usda), [2.0, 3.0, 4.0, 5.0]);
+        use SkinFormat::{Glb, Pc2, Usd};
+        assert_eq!(codes(None, None, Usd), [2.0, 3.0, 4.0, 5.0]);
         assert_eq!(codes(Some([3, 4]), None, Pc2), [3.0, 4.0]);
         let forward = Some([0.0, 0.5]);
-        assert_eq!(codes(Some([3, 4]), forward, Usda), [3.0, 3.25, 3.5, 4.0, 4.25, 4.5]);
-        assert_eq!(codes(Some([3, 4]), Some([0.0, 0.3]), Usda), [3.0, 3.25, 3.5, 4.0, 4.25, 4.5]);
-        assert_eq!(codes(Some([3, 4]), Some([-0.25, 0.25]), Usda), [2.75, 3.0, 3.25, 3.75, 4.0, 4.25]);
+        assert_eq!(codes(Some([3, 4]), forward, Usd), [3.0, 3.25, 3.5, 4.0, 4.25, 4.5]);
+        assert_eq!(codes(Some([3, 4]), Some([0.0, 0.3]), Usd), [3.0, 3.25, 3.5, 4.0, 4.25, 4.5]);
+        assert_eq!(codes(Some([3, 4]), Some([-0.25, 0.25]), Usd), [2.75, 3.0, 3.25, 3.75, 4.0, 4.25]);
         assert_eq!(codes(Some([3, 4]), forward, Pc2), [3.0, 3.25, 3.5, 3.75, 4.0, 4.25, 4.5]);
         assert_eq!(codes(Some([3, 4]), forward, Glb), [3.0, 4.0]);
     }

@@ -1,191 +1,154 @@
 //! A character as USD: time-sampled points and normals, texture coordinates, and materials with their images beside the
-//! file.
-
-use std::fmt::Write as _;
+//! file, or within a package.
 
 use sinew_fem::RecordError;
-use sinew_raster::{Bounds, UpAxis};
-use sinew_rig::{Appearance, Material};
-use sinew_scene::output::file_stem;
+use sinew_io::usd::{Content, Layer, Prim, Property, Value};
+use sinew_rig::{Appearance, Material, Piece};
+use sinew_scene::output::{UsdEncoding, file_stem};
 
 use super::SkinRecorder;
-use crate::record::atomic::{AtomicFile, write_file};
-use crate::record::digits::{push_f32, tuples, write_all};
+use crate::record::atomic::write_file;
 use crate::record::names::identifier;
+use crate::record::usd::{Companion, Stage, UsdFile, as_simulated, extent, triangles};
 
 /// The sampled attributes with their types.
 pub(super) const SAMPLED: [(&str, &str); 3] =
     [("extent", "float3[]"), ("points", "point3f[]"), ("normals", "normal3f[]")];
 
 /// Values of [`SAMPLED`].
-pub(super) fn sample_texts(points: &[[f32; 3]], normals: &[[f32; 3]]) -> [Vec<u8>; 3] {
-    let bounds = Bounds::of(points);
-    let extent = if bounds.is_empty() { [[0.0; 3]; 2] } else { [bounds.min, bounds.max] };
-    [tuples(&extent), tuples(points), tuples(normals)]
+pub(super) fn sample_values(points: Vec<[f32; 3]>, normals: Vec<[f32; 3]>) -> [Value; 3] {
+    [extent(&points), Value::Float3s(points), Value::Float3s(normals)]
 }
 
+/// Where its materials are.
+const MATERIALS: &str = "/Character/Materials";
+
 impl SkinRecorder {
-    pub(super) fn write_usd(&mut self) -> Result<(), RecordError> {
+    pub(super) fn write_usd(&mut self, file: UsdFile) -> Result<(), RecordError> {
         let appearance = &self.character.rig.appearance;
-        let mut materials: Vec<String> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for material in &appearance.materials {
-            materials.push(identifier(if material.name.is_empty() { "material" } else { &material.name }, &materials));
+            names.push(identifier(if material.name.is_empty() { "material" } else { &material.name }, &names));
         }
-        let pictures = self.write_pictures(appearance)?;
-        let rate = self.shutter.rate();
-        let [start, end] = self.whole.unwrap_or_default();
-        // USD supports two up axes.
-        let axis = if self.stand.up == UpAxis::Y { "Y" } else { "Z" };
-        let mut out = AtomicFile::create(&self.path)?;
-        let head = format!(
-            "#usda 1.0\n(\n    defaultPrim = \"Character\"\n    endTimeCode = {end}\n    framesPerSecond = {rate}\n    metersPerUnit = 1\n    \
-             startTimeCode = {start}\n    timeCodesPerSecond = {rate}\n    upAxis = \"{axis}\"\n)\n\ndef Xform \"Character\" (\n    kind = \"component\"\n)\n{{\n"
-        );
-        out.put(head.as_bytes())?;
+        let pictures = self.pictures(appearance);
+        let is_package = UsdEncoding::of(&self.path) == UsdEncoding::Package;
+        if !is_package {
+            for picture in pictures.iter().flatten() {
+                write_file(self.path.with_file_name(picture.path.trim_start_matches("./")), picture.bytes)?;
+            }
+        }
+        let stage = Stage { root: "Character", up: self.stand.up, frame_rate: self.shutter.rate() };
+        let mut character = stage.component();
         for (k, piece) in self.character.flesh.pieces.iter().enumerate() {
-            let part = self.part(piece);
-            let binding = if part.material.is_some() { "prepend apiSchemas = [\"MaterialBindingAPI\"]" } else { "" };
-            out.put(format!("    def Mesh \"{}\" (\n        {binding}\n    )\n    {{\n", self.names[k]).as_bytes())?;
-            for (j, (name, kind)) in SAMPLED.iter().enumerate() {
-                out.put(format!("        {kind} {name}").as_bytes())?;
-                if *name == "normals" {
-                    out.put(b" (\n            interpolation = \"vertex\"\n        )\n        ")?;
-                    out.put(format!("{kind} {name}").as_bytes())?;
-                }
-                out.put(b".timeSamples = {\n")?;
-                if let Some(samples) = &mut self.samples {
-                    samples.copy_all(SAMPLED.len() * k + j, &mut out)?;
-                }
-                out.put(b"        }\n")?;
-            }
-            let part = &self.character.rig.surfaces[piece.surface].parts[piece.part];
-            let triangles = self.triangles(piece);
-            out.put(b"        int[] faceVertexCounts = [")?;
-            out.put(vec!["3"; triangles.len()].join(", ").as_bytes())?;
-            out.put(b"]\n        int[] faceVertexIndices = [")?;
-            out.put(&separated(triangles.as_flattened(), |out, vertex| {
-                sinew_io::text::push_u64(out, u64::from(*vertex))
-            }))?;
-            out.put(b"]\n")?;
-            for (set, coordinates) in part.texcoords.iter().enumerate() {
-                let name = if set == 0 { "st".to_string() } else { format!("st{set}") };
-                out.put(format!("        texCoord2f[] primvars:{name} = [").as_bytes())?;
-                // v points up in USD and down in glTF.
-                out.put(&separated(coordinates, |out, [u, v]| {
-                    out.push(b'(');
-                    push_f32(out, *u);
-                    out.extend_from_slice(b", ");
-                    push_f32(out, 1.0 - *v);
-                    out.push(b')');
-                }))?;
-                out.put(b"] (\n            interpolation = \"vertex\"\n        )\n")?;
-            }
-            if !part.colors.is_empty() {
-                let colors: Vec<[f32; 3]> = part.colors.iter().map(|[r, g, b, _]| [*r, *g, *b]).collect();
-                out.put(b"        color3f[] primvars:displayColor = ")?;
-                out.put(&tuples(&colors))?;
-                out.put(b" (\n            interpolation = \"vertex\"\n        )\n")?;
-            }
-            if let Some(name) = part.material.and_then(|material| materials.get(material)) {
-                out.put(format!("        rel material:binding = </Character/Materials/{name}>\n").as_bytes())?;
-            }
-            out.put(b"        uniform token subdivisionScheme = \"none\"\n    }\n\n")?;
+            character.children.push(self.mesh(k, piece, &names));
         }
-        if !materials.is_empty() {
-            out.put(b"    def Scope \"Materials\"\n    {\n")?;
-            for (material, name) in self.character.rig.appearance.materials.iter().zip(&materials) {
-                out.put(material_text(material, name, &pictures).as_bytes())?;
-            }
-            out.put(b"    }\n")?;
+        if !names.is_empty() {
+            let mut scope = Prim::def("Scope", "Materials");
+            let materials = appearance.materials.iter().zip(&names);
+            scope.children = materials.map(|(material, name)| material_prim(material, name, &pictures)).collect();
+            character.children.push(scope);
         }
-        out.put(b"}\n")?;
-        out.commit()?;
+        let metadata = stage.metadata(self.whole.unwrap_or_default());
+        let companions = if is_package { pictures.into_iter().flatten().collect() } else { Vec::new() };
+        file.finish(&Layer { metadata, prims: vec![character] }, &companions)?;
         self.files.push(self.path.clone());
         Ok(())
     }
 
-    /// Writes the images into a folder beside the file; returns their relative paths.
-    fn write_pictures(&self, appearance: &Appearance) -> Result<Vec<Option<String>>, RecordError> {
+    fn mesh(&self, k: usize, piece: &Piece, materials: &[String]) -> Prim {
+        let part = self.part(piece);
+        let mut mesh = Prim::def("Mesh", &self.names[k]);
+        for (j, (name, kind)) in SAMPLED.iter().enumerate() {
+            let property = Property::new(kind, *name, Content::Recorded(SAMPLED.len() * k + j));
+            mesh.properties.push(if *name == "normals" { property.per("vertex") } else { property });
+        }
+        mesh.properties.extend(triangles(&[(0.0, self.triangles(piece))]));
+        for (set, coordinates) in part.texcoords.iter().enumerate() {
+            let name = if set == 0 { "primvars:st".to_string() } else { format!("primvars:st{set}") };
+            // v points up in USD and down in glTF.
+            let places = coordinates.iter().map(|[u, v]| [*u, 1.0 - *v]).collect();
+            mesh.properties.push(Property::constant("texCoord2f[]", name, Value::Float2s(places)).per("vertex"));
+        }
+        if !part.colors.is_empty() {
+            let colors = Value::Float3s(part.colors.iter().map(|[r, g, b, _]| [*r, *g, *b]).collect());
+            mesh.properties.push(Property::constant("color3f[]", "primvars:displayColor", colors).per("vertex"));
+        }
+        if let Some(name) = part.material.and_then(|material| materials.get(material)) {
+            mesh.metadata.push(("apiSchemas", Value::Prepended(vec!["MaterialBindingAPI".into()])));
+            mesh.properties.push(Property::relationship("material:binding", format!("{MATERIALS}/{name}")));
+        }
+        mesh.properties.push(as_simulated());
+        mesh
+    }
+
+    /// The images, with paths in a folder beside the file.
+    fn pictures<'a>(&self, appearance: &'a Appearance) -> Vec<Option<Companion<'a>>> {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let folder = format!("{}_textures", file_stem(&stem, 0));
-        let mut paths = Vec::new();
-        for (k, image) in appearance.images.iter().enumerate() {
-            if image.bytes.is_empty() {
-                paths.push(None);
-                continue;
-            }
+        let picture = |(k, image): (usize, &'a sinew_rig::Image)| {
             let end = if image.mime == "image/jpeg" { "jpg" } else { "png" };
-            let name = format!("{k}_{}.{end}", file_stem(&image.name, k));
-            write_file(self.path.with_file_name(&folder).join(&name), &image.bytes)?;
-            paths.push(Some(format!("./{folder}/{name}")));
-        }
-        Ok(paths)
+            let path = format!("./{folder}/{k}_{}.{end}", file_stem(&image.name, k));
+            (!image.bytes.is_empty()).then_some(Companion { path, bytes: &image.bytes })
+        };
+        appearance.images.iter().enumerate().map(picture).collect()
     }
-}
-
-/// Items with commas between them.
-fn separated<T: Sync>(items: &[T], write: impl Fn(&mut Vec<u8>, &T) + Sync) -> Vec<u8> {
-    let mut text = write_all(items, |out, item| {
-        write(out, item);
-        out.extend_from_slice(b", ");
-    });
-    text.truncate(text.len().saturating_sub(2));
-    text
 }
 
 /// A `UsdPreviewSurface`.
-fn material_text(material: &Material, name: &str, pictures: &[Option<String>]) -> String {
-    let path = format!("/Character/Materials/{name}");
-    let [r, g, b, opacity] = material.base_color;
-    let mut text = format!(
-        "        def Material \"{name}\"\n        {{\n            token outputs:surface.connect = <{path}/Surface.outputs:surface>\n\n            \
-         def Shader \"Surface\"\n            {{\n                uniform token info:id = \"UsdPreviewSurface\"\n"
-    );
-    let picture = |image: Option<usize>| image.and_then(|image| pictures.get(image)?.as_ref());
-    // Writing to a String cannot fail.
-    let _ = match picture(material.base_color_image) {
-        Some(_) => {
-            writeln!(text, "                color3f inputs:diffuseColor.connect = <{path}/BaseColor.outputs:rgb>")
-        }
-        None => writeln!(text, "                color3f inputs:diffuseColor = ({r}, {g}, {b})"),
+fn material_prim(material: &Material, name: &str, pictures: &[Option<Companion<'_>>]) -> Prim {
+    let path = format!("{MATERIALS}/{name}");
+    let connected =
+        |kind, name: &str, source: &str| Property::new(kind, name, Content::Connection(format!("{path}/{source}")));
+    let output = |kind, name: &str| Property::new(kind, name, Content::Declared);
+    let shader = |name: &str, id: &str| {
+        let mut prim = Prim::def("Shader", name);
+        prim.properties.push(Property::uniform("token", "info:id", Value::Token(id.into())));
+        prim
     };
+    let [r, g, b, opacity] = material.base_color;
+    let picture =
+        |image: Option<usize>| image.and_then(|image| pictures.get(image)?.as_ref()).map(|picture| &picture.path);
+    let mut surface = shader("Surface", "UsdPreviewSurface");
+    surface.properties.push(match picture(material.base_color_image) {
+        Some(_) => connected("color3f", "inputs:diffuseColor", "BaseColor.outputs:rgb"),
+        None => Property::constant("color3f", "inputs:diffuseColor", Value::Float3([r, g, b])),
+    });
     if picture(material.normal_image).is_some() {
-        let _ = writeln!(text, "                normal3f inputs:normal.connect = <{path}/Normal.outputs:rgb>");
+        surface.properties.push(connected("normal3f", "inputs:normal", "Normal.outputs:rgb"));
     }
-    let _ = writeln!(
-        text,
-        "                float inputs:metallic = {}\n                float inputs:opacity = {opacity}\n                float inputs:roughness = {}\n                \
-         token outputs:surface\n            }}",
-        material.metallic, material.roughness
-    );
+    for (name, number) in
+        [("inputs:metallic", material.metallic), ("inputs:opacity", opacity), ("inputs:roughness", material.roughness)]
+    {
+        surface.properties.push(Property::constant("float", name, Value::Float(number)));
+    }
+    surface.properties.push(output("token", "outputs:surface"));
+    let mut prim = Prim::def("Material", name);
+    prim.properties.push(connected("token", "outputs:surface", "Surface.outputs:surface"));
+    prim.children.push(surface);
     let textures = [
-        (
-            "BaseColor",
-            picture(material.base_color_image),
-            "sRGB",
-            format!("({r}, {g}, {b}, {opacity})"),
-            "(0, 0, 0, 0)",
-        ),
-        ("Normal", picture(material.normal_image), "raw", "(2, 2, 2, 1)".to_string(), "(-1, -1, -1, 0)"),
+        ("BaseColor", picture(material.base_color_image), "sRGB", [r, g, b, opacity], [0.0; 4]),
+        ("Normal", picture(material.normal_image), "raw", [2.0, 2.0, 2.0, 1.0], [-1.0, -1.0, -1.0, 0.0]),
     ];
-    let mut has_reader = false;
-    for (shader, file, space, scale, bias) in textures {
+    for (name, file, space, scale, bias) in textures {
         let Some(file) = file else { continue };
-        has_reader = true;
-        let _ = writeln!(
-            text,
-            "\n            def Shader \"{shader}\"\n            {{\n                uniform token info:id = \"UsdUVTexture\"\n                \
-             asset inputs:file = @{file}@\n                float4 inputs:bias = {bias}\n                float4 inputs:scale = {scale}\n                \
-             token inputs:sourceColorSpace = \"{space}\"\n                float2 inputs:st.connect = <{path}/Coordinates.outputs:result>\n                \
-             token inputs:wrapS = \"repeat\"\n                token inputs:wrapT = \"repeat\"\n                float3 outputs:rgb\n            }}"
-        );
+        let mut texture = shader(name, "UsdUVTexture");
+        texture.properties.extend([
+            Property::constant("asset", "inputs:file", Value::Asset(file.clone())),
+            Property::constant("float4", "inputs:bias", Value::Float4(bias)),
+            Property::constant("float4", "inputs:scale", Value::Float4(scale)),
+            Property::constant("token", "inputs:sourceColorSpace", Value::Token(space.into())),
+            connected("float2", "inputs:st", "Coordinates.outputs:result"),
+            Property::constant("token", "inputs:wrapS", Value::Token("repeat".into())),
+            Property::constant("token", "inputs:wrapT", Value::Token("repeat".into())),
+            output("float3", "outputs:rgb"),
+        ]);
+        prim.children.push(texture);
     }
-    if has_reader {
-        text.push_str(
-            "\n            def Shader \"Coordinates\"\n            {\n                uniform token info:id = \"UsdPrimvarReader_float2\"\n                \
-             string inputs:varname = \"st\"\n                float2 outputs:result\n            }\n",
-        );
+    if prim.children.len() > 1 {
+        let mut coordinates = shader("Coordinates", "UsdPrimvarReader_float2");
+        coordinates.properties.push(Property::constant("string", "inputs:varname", Value::Text("st".into())));
+        coordinates.properties.push(output("float2", "outputs:result"));
+        prim.children.push(coordinates);
     }
-    text.push_str("        }\n");
-    text
+    prim
 }
