@@ -108,6 +108,41 @@ fn an_arm_with_flesh_is_written_in_all_formats() {
     assert!(folder.join("out/arm/report.html").exists());
 }
 
+/// With correctives the file keeps skeleton, weights and both of its animations, and skinning comes near the flesh.
+#[test]
+fn correctives_keep_the_skeleton() {
+    let folder = fresh_folder("skin_correctives");
+    told(&folder, &["character", "arm", "--edge", "25 mm", "--seconds", "1", "-o", "arm.glb"]);
+    let options = ["skin", "arm.glb", "--animation", "curl", "--cell", "2.5 cm", "--contact", "none", "--no-pictures"];
+    let outputs = ["--correctives", "6", "-o", "out/arm.glb", "-o", "out/arm.pc2"];
+    let said = told(&folder, &[&options[..], &outputs].concat());
+    assert!(said.contains("arm.glb: 6 corrective shapes") && said.contains("worst poses"), "{said}");
+    let [rig, back] = ["arm.glb", "out/arm.glb"].map(|file| load_rig(&folder.join(file)).expect("a character"));
+    let part = &back.surfaces[0].parts[0];
+    assert_eq!((part.morph_targets.len(), back.skins.len(), back.nodes.len()), (6, 1, rig.nodes.len()));
+    assert_eq!(part.weights, rig.surfaces[0].parts[0].weights);
+    let names = |rig: &Rig| rig.animations.iter().map(|animation| animation.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&back), names(&rig));
+    // As a program would show it, against the exact motion.
+    let node = back.nodes.iter().position(|node| node.surface.is_some()).expect("a skin");
+    let animation = back.animation(Some("curl")).expect("the animation");
+    let flesh = read_point_cache(&folder.join("out/arm.pc2"));
+    let mean = |shown: &[Vec3], frame: usize| {
+        shown.iter().zip(&flesh[frame]).map(|(a, b)| a.distance(*b)).sum::<f64>() / shown.len() as f64
+    };
+    let mut sums = [0.0; 2];
+    for frame in 0..flesh.len() {
+        let time = frame as f64 / 24.0;
+        let (pose, weights) = (back.pose(animation, time), back.morph_weights(node, animation, time));
+        sums[0] += mean(&back.blend(node, part, &part.morphed(&weights), &pose), frame);
+        sums[1] += mean(&back.blend(node, part, &part.positions, &pose), frame);
+    }
+    assert!(sums[0] < 0.1 * sums[1], "{} of {} m", sums[0], sums[1]);
+    // What was not simulated has weights too.
+    let punch = back.animation(Some("punch")).expect("another animation");
+    assert!(back.morph_weights(node, punch, 0.5).iter().any(|weight| weight.abs() > 0.05));
+}
+
 /// A root that mirrors everything: the output has no root, and must face outward without it.
 #[test]
 fn a_mirrored_arm_is_not_inside_out() {
@@ -167,11 +202,13 @@ fn what_cannot_get_flesh_is_refused_with_the_cause() {
     write(&bare, &folder.join("bare.glb"));
     let bone = "bones = [{ joint = \"elbw\", ends = [[0, 0, 0], [\"10 cm\", 0, 0]], radius = \"5 mm\" }]\n";
     std::fs::write(folder.join("bones.toml"), bone).expect("bones");
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 11] = [
         (&["still.glb"], &["still.glb", "no animation"]),
         (&["bare.glb"], &["bare.glb", "no visible node", "skin"]),
         (&["arm.glb", "--animation", "dance"], &["arm.glb", "`dance`", "`curl`"]),
         (&["arm.glb", "-o", "out/arm.fbx"], &["arm.fbx", ".usdz, .pc2 or .glb"]),
+        (&["arm.glb", "--correctives", "8"], &["--correctives", "no output is a .glb file", "hint: add -o"]),
+        (&["arm.glb", "--correctives", "0"], &["--correctives", "0 is not in 1..=512"]),
         (&["arm.glb", "-o", "arm.glb"], &["arm.glb", "would overwrite it"]),
         (&["arm.glb", "--surface", "tail"], &["arm.glb", "\"tail\"", "\"arm\""]),
         (&["arm.glb", "--bones", "bones.toml", "--cell", "2.5 cm"], &["\"elbw\"", "did you mean \"elbow\"?"]),

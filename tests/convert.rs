@@ -154,6 +154,32 @@ fn every_format_holds_the_same_surface() {
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".tmp")), "{left:?}");
 }
 
+/// A crate holds the points of every frame as they are, in at most a third of the text; a package holds the crate.
+#[test]
+fn binary_usd_takes_a_third_of_the_text() {
+    let folder = converted("convert_crate", &["a.usda", "a.usdc", "a.usdz"], &[]);
+    let [text, binary, package] =
+        ["a.usda", "a.usdc", "a.usdz"].map(|name| std::fs::read(folder.join(name)).expect("a USD file"));
+    assert!(3 * binary.len() <= text.len(), "{} bytes of {}", binary.len(), text.len());
+    assert_eq!(&binary[..10], b"PXR-USDC\0\x08");
+    for surface in surfaces() {
+        let raw: Vec<u8> = surface.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+        let place = binary.windows(raw.len()).position(|window| window == raw);
+        assert_eq!(place.expect("the points of a frame") % 8, 0);
+    }
+    let place = package.windows(binary.len()).position(|window| window == binary).expect("the crate");
+    assert_eq!((place % 64, &package[..4]), (0, &b"PK\x03\x04"[..]));
+    // The same bits again, and no clips.
+    let again = converted("convert_crate_again", &["a.usdc"], &["--frames", "0..5"]);
+    assert!(std::fs::read(again.join("a.usdc")).expect("a USD file") == binary);
+    let (_, refused) = convert("convert_crate_clips", &["a.usdc"], &["--clips", "2"]);
+    assert!(
+        stderr(&refused).contains("a.usdc is not split into clips\nhint: leave out --clips"),
+        "{}",
+        stderr(&refused)
+    );
+}
+
 #[test]
 fn cells_are_read_back_with_their_fields() {
     let folder = converted("convert_cells", &["a.vtu"], &["--fields", "von_mises,J"]);

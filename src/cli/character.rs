@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.5)]
     pub seconds: f64,
 
-    /// Writes only this animation. Some are written only with this option, such as `fast` and `poses` of the hand
+    /// Writes only this animation. Some are written only with this option, such as `fast` and `poses` of arm and hand
     #[arg(long, value_name = "NAME")]
     pub motion: Option<String>,
 

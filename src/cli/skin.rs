@@ -85,6 +85,11 @@ pub struct Arguments {
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "winding"])]
     pub repair: String,
 
+    /// Corrective shapes: .glb files keep skeleton, weights and all animations, with at most N morph targets driven by
+    /// joint angles, for game engines [default: morph targets that follow the motion exactly, without skeleton]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=512))]
+    pub correctives: Option<u32>,
+
     /// Frames per second
     #[arg(long, value_name = "N", default_value_t = 24.0, value_parser = rate, allow_hyphen_values = true)]
     pub frame_rate: f64,
@@ -246,6 +251,10 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
         if path.parent() != outputs[0].parent() {
             problems.push(format!("{}: all outputs must be in one folder", path.display()));
         }
+    }
+    let is_glb = |path: &PathBuf| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("glb"));
+    if arguments.correctives.is_some() && !outputs.iter().any(is_glb) {
+        problems.push("--correctives: no output is a .glb file; hint: add -o CHARACTER_flesh.glb".into());
     }
     let bones = (arguments.bones != "auto").then(|| Path::new(&arguments.bones));
     let read = [arguments.character.as_path()].into_iter().chain(bones);
@@ -426,6 +435,9 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let _ = write!(text, "\n[record]\nskin = [{}]\napng = true\n", list(names));
     if arguments.preview {
         text.push_str("apng_frames = 24\nsize = [360, 270]\n");
+    }
+    if let Some(count) = arguments.correctives {
+        let _ = writeln!(text, "correctives = {count}");
     }
     if let Some([first, last]) = arguments.frames {
         let _ = writeln!(text, "skin_frames = [{first}, {last}]");

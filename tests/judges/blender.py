@@ -1,4 +1,4 @@
-"""Blender imports USD and GLB with vertices in the right place, in its axes and meters, and our point caches move the rest shape."""
+"""Blender imports USD, text and binary, and GLB with vertices in the right place, in its axes and meters, and our point caches move the rest shape."""
 
 import bpy
 import numpy
@@ -45,6 +45,12 @@ def usd():
     compare(block(), 1e-5)
 
 
+def usdc():
+    fresh()
+    bpy.ops.wm.usd_import(filepath=str(FOLDER / "block.usdc"))
+    compare(block(), 1e-5)
+
+
 def glb():
     fresh()
     bpy.ops.import_scene.gltf(filepath=str(FOLDER / "block.glb"))
@@ -74,6 +80,7 @@ def alembic():
 
 
 check("blender usd", usd)
+check("blender usdc", usdc)
 check("blender glb", glb)
 check("blender point caches", caches)
 check("blender alembic by way of usd", alembic)

@@ -42,7 +42,7 @@ def recorded(name, *settings):
     # The scene expects something at its end, which twelve frames do not reach: 1 is fine.
     command = ["run", scene, "-o", path / "run", "--frames", "12", "--set", "record.stress=true"]
     sinew(*command, *pictures, *changes, allowed=(0, 1))
-    formats = ["usda", "glb", "pvd", "npz", "pc2", "mdd", "csv", "obj", "ply"]
+    formats = ["usda", "usdc", "glb", "pvd", "npz", "pc2", "mdd", "csv", "obj", "ply"]
     outputs = [word for format in formats for word in ("-o", path / f"block.{format}")]
     sinew("convert", path / "run", *outputs)
     return path

@@ -317,7 +317,9 @@ const LOOKED_AT: usize = 240;
 fn check_twice(outputs: &[PathBuf], formats: &[OutputFormat]) -> Result<(), ConvertError> {
     let mut seen = BTreeSet::new();
     for (path, format) in outputs.iter().zip(formats) {
-        if !seen.insert((path.with_extension(""), format)) {
+        // Text and binary USD of one name are different files.
+        let name = if *format == OutputFormat::Usd { path.clone() } else { path.with_extension("") };
+        if !seen.insert((name, format)) {
             return Err(ConvertError::Twice { path: path.clone() });
         }
     }

@@ -19,6 +19,7 @@ mod appearance;
 mod blend;
 mod bones;
 pub mod characters;
+pub mod correctives;
 mod fit;
 mod flesh;
 mod glue;

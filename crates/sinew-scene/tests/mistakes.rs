@@ -265,6 +265,8 @@ fn single_mistakes_are_named() {
             "`type` must be one of \"implicit_euler\", \"bdf2\", \"newmark\", \"explicit\", \"quasistatic\"",
             "did you mean \"quasistatic\"?",
         ),
+        ("[record]\ncorrectives = 8", "no .glb file of a character takes corrective shapes", "add one to `skin`"),
+        ("[record]\nusd = \"x.usdc\"\nclips = 8", "`x.usdc` is not split into clips", "leave out `clips`"),
         ("[record]\nusd = \"../../x.usda\"", "`usd` must be a file name inside the output folder", ""),
         ("[expect]\nx = { relative = 0.1, min = 0 }", "`absolute` and `relative` are tolerances of `value`", ""),
         ("[expect]\nx = { value = 1, at = \"2 s\" }", "this time is after the end", ""),

@@ -96,12 +96,13 @@ const FOLDERS: [&str; 9] =
     ["out", "a/b/c", "../results", "..", ".", "../inputs", "../loop", "../thesis.txt", "/proc/nowhere"];
 
 /// Names for new files; naming a file that stands elsewhere is the user's own wish to replace it.
-const FILES: [&str; 17] = [
+const FILES: [&str; 18] = [
     "new.vtu",
     "new.obj",
     "new.toml",
     "new.glb",
     "new.usda",
+    "new.usdc",
     "new.png",
     "new.csv",
     "new.html",

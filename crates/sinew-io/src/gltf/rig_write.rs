@@ -16,7 +16,7 @@ use crate::gltf::rig_write_check::check_rig;
 /// Joints per vertex in one attribute.
 const SET_WIDTH: usize = 4;
 
-pub(super) fn write_rig(rig: &Rig, glb: bool) -> Result<Vec<u8>, WriteError> {
+pub(super) fn write_rig(rig: &Rig, extras: Option<&Value>, glb: bool) -> Result<Vec<u8>, WriteError> {
     check_rig(rig)?;
     let mut encoder = Encoder::default();
     let mut root = json!({});
@@ -47,6 +47,9 @@ pub(super) fn write_rig(rig: &Rig, glb: bool) -> Result<Vec<u8>, WriteError> {
         }
     }
     add_appearance(&rig.appearance, &mut root, &mut encoder);
+    if let Some(extras) = extras {
+        root["extras"] = extras.clone();
+    }
     encoder.finish(root, glb)
 }
 

@@ -111,9 +111,10 @@ mod tests {
         let names: Vec<&str> = tokens.iter().map(|token| words[token.unsigned_abs() as usize].as_str()).collect();
         assert_eq!(names, ["", "a", "b", "x", "y", "c", "d"]);
         assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6]);
-        assert_eq!(tokens.iter().map(|token| *token < 0).collect::<Vec<_>>(), [
-            false, false, false, true, true, false, false
-        ]);
+        assert_eq!(
+            tokens.iter().map(|token| *token < 0).collect::<Vec<_>>(),
+            [false, false, false, true, true, false, false]
+        );
         // `/` has a child; `a` a child, and `d` five rows on; `b` a child, and `c` three rows on.
         assert_eq!(jumps, [-1, 5, 3, 0, -2, -2, -2]);
     }

@@ -3,7 +3,7 @@
 //! | recorder | file | for |
 //! |---|---|---|
 //! | [`VtuRecorder`] | `.vtu` per body and frame, `.pvd` | ParaView: cells with stress and strain |
-//! | [`UsdRecorder`] | `.usda` | Blender, Houdini: moving surfaces |
+//! | [`UsdRecorder`] | `.usda`, `.usdc`, `.usdz` | Blender, Houdini: moving surfaces |
 //! | [`GlbRecorder`] | `.glb` | web pages and engines: moving surfaces, nearly exact |
 //! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
 //! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion of an existing mesh |
@@ -194,6 +194,7 @@ fn open_skins(
             place: pose(data.position, data.rotation.as_ref()),
             up: up_axis(scene.up),
             morph_targets: scene.record.morph_targets,
+            correctives: scene.record.correctives,
         };
         let shutter = Shutter {
             frame_rate: scene.frame_rate,

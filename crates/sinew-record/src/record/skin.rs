@@ -4,6 +4,7 @@
 //! Simulated parts move as simulated; others follow by skinning. Frames before the animation begins are left out, and
 //! times are those of the animation.
 
+mod correctives;
 mod shading;
 mod shutter;
 mod usd;
@@ -39,6 +40,8 @@ pub(crate) struct Stand {
     pub place: Pose,
     pub up: UpAxis,
     pub morph_targets: usize,
+    /// Corrective shapes beside the skeleton; `None` for morph targets without one.
+    pub correctives: Option<usize>,
 }
 
 /// Writes an animated character.
@@ -175,7 +178,10 @@ impl SkinRecorder {
                 None => Ok(()),
             },
             SkinFormat::Pc2 => self.write_caches(),
-            SkinFormat::Glb => self.write_glb(),
+            SkinFormat::Glb => match self.stand.correctives {
+                Some(count) => self.write_correctives(count),
+                None => self.write_glb(),
+            },
         }
     }
 

@@ -6,6 +6,7 @@ use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
 use super::motion::{Motion, Trial, fold_and_swing, pulses, quick, to_and_fro, turn};
+use super::poses::{Limit, POSE_SECONDS, Poses};
 use super::weights::{Chain, Link};
 
 /// Bend of the elbow at rest \[degrees\].
@@ -134,7 +135,10 @@ pub(super) fn body() -> Body {
             Motion { name: "reach", turns: |time, seconds| reach(pulses(time, seconds, 1, quick(80.0))) },
             Motion { name: "punch", turns: |time, _| punch(time) },
         ],
-        trials: vec![Trial { name: "fast", frames: |times| times.iter().map(|&time| fast(time)).collect() }],
+        trials: vec![
+            Trial { name: "fast", frames: |times| times.iter().map(|&time| fast(time)).collect() },
+            Trial { name: "poses", frames: |times| poses().frames(times) },
+        ],
         melt: 0.006,
         skin_area: 0.217,
     }
@@ -162,6 +166,26 @@ fn fast(time: f64) -> super::motion::Turns {
     turns.push((1, turn(Vec3::unit(1), -50.0 * to_and_fro(time, 3.0))));
     turns
 }
+
+/// Random poses within an easy range of motion: the shoulder swings and turns, the elbow bends, the hand turns.
+fn poses() -> Poses {
+    let [x, y, z] = [0, 1, 2].map(Vec3::unit);
+    let limit = |joint, axis, range| Limit { joint, axis, range };
+    let Body { joints, bones, .. } = body();
+    let limits = vec![
+        limit(1, x, [-30.0, 30.0]),
+        limit(1, y, [-50.0, 30.0]),
+        limit(1, z, [-30.0, 50.0]),
+        limit(2, HINGE, [0.0, 120.0]),
+        limit(3, x, [-40.0, 40.0]),
+        limit(3, z, [-50.0, 50.0]),
+        limit(3, y, [-15.0, 20.0]),
+    ];
+    Poses { joints, bones, limits, may_touch: |a, b| a.abs_diff(b) < 2, clearance: CLEARANCE, seconds: POSE_SECONDS }
+}
+
+/// Smallest distance between bones that do not meet at a joint \[m\].
+const CLEARANCE: f64 = 0.01;
 
 /// Up and to the front: clavicle and shoulder rise, the upper arm rotates, the elbow bends halfway.
 fn reach(part: f64) -> super::motion::Turns {

@@ -6,7 +6,7 @@ use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
 use super::motion::{Motion, Trial, Turns, ease, fold_and_swing, pulses, quick, swing, to_and_fro, turn, turn_between};
-use super::poses::{Limit, Poses};
+use super::poses::{Limit, POSE_SECONDS, Poses};
 use super::weights::{Chain, Link};
 
 const FOREARM: usize = 0;
@@ -395,9 +395,6 @@ fn fast(time: f64) -> Turns {
     turns[0].1 = turn(Vec3::unit(0), 40.0 * (swing + 1.0)) * turns[0].1;
     turns
 }
-
-/// Time from one random pose to the next \[s\]: ten film frames.
-const POSE_SECONDS: f64 = 10.0 / 24.0;
 
 /// Random poses within the range of motion of a relaxed hand.
 pub(super) fn poses() -> Poses {

@@ -13,6 +13,9 @@ const TRIES: u64 = 500;
 /// Samples of the motion from one pose to the next, including the end.
 const LOOKS: usize = 8;
 
+/// Time from one random pose to the next \[s\]: ten film frames.
+pub(super) const POSE_SECONDS: f64 = 10.0 / 24.0;
+
 /// Range of rotation of a joint about an axis.
 pub(super) struct Limit {
     pub joint: usize,

@@ -8,7 +8,7 @@ mod plan;
 
 pub use self::guard::{OutputClash, check_outputs};
 pub use self::names::{
-    CHECKPOINT, FilmFormat, MANIFEST, PREVIOUS, RECORDING, SkinFormat, UsdEncoding, animation_path, file_stem, skin_files, stem,
-    with_part,
+    CHECKPOINT, FilmFormat, MANIFEST, PREVIOUS, RECORDING, SkinFormat, UsdEncoding, animation_path, file_stem,
+    skin_files, stem, with_part,
 };
 pub use self::plan::{Clash, OutputPlan, PlannedFile, entries};

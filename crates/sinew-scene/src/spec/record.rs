@@ -173,6 +173,10 @@ table! {
         /// Animated characters with the materials, normals and texture coordinates of their source file: the exact
         /// motion as .usda, .usdc, .usdz or .pc2, morph targets fitted to the motion as .glb.
         skin: Vec<String> = list(file_name("name of a .usda, .usdc, .usdz, .pc2 or .glb file")), default([]), example(["hand.usda"]);
+        /// Corrective shapes: .glb files of `skin` then keep skeleton, weights and all animations, with at most so many
+        /// morph targets whose weights follow from joint angles. Default: morph targets that follow the simulated motion
+        /// most exactly, without skeleton.
+        correctives: Option<usize> = whole(1, 512), optional, example(24);
         /// First and last frame of the animation that `skin` writes, counted from time 0 of the animation at
         /// `frame_rate` / `every` frames per second. Default: everything but the preroll.
         skin_frames: Option<[usize; 2]> = fixed(whole(0, 1_000_000)), optional, example([101, 148]);

@@ -36,7 +36,9 @@ impl Checker<'_> {
             && UsdEncoding::of(Path::new(name)) != UsdEncoding::Text
         {
             let problem = self.at("record.clips", format!("`{name}` is not split into clips"));
-            self.report(problem.hint("leave out `clips`, or write .usda: readers of .usdc load single frames by themselves"));
+            self.report(
+                problem.hint("leave out `clips`, or write .usda: readers of .usdc load single frames by themselves"),
+            );
         }
         self.check_films();
     }
@@ -63,11 +65,18 @@ impl Checker<'_> {
     /// Characters need certain formats, and the scene must have one.
     fn check_skins(&mut self) {
         let scene = self.scene;
+        let has_glb = scene.record.skin.iter().any(|file| SkinFormat::of(file) == Some(SkinFormat::Glb));
+        if scene.record.correctives.is_some() && !has_glb {
+            let problem = self.at("record.correctives", "no .glb file of a character takes corrective shapes");
+            self.report(problem.hint("add one to `skin`, such as `skin = [\"hero.glb\"]`"));
+        }
         for (k, file) in scene.record.skin.iter().enumerate() {
             let path = format!("record.skin[{k}]");
             if SkinFormat::of(file).is_none() {
-                let problem =
-                    self.at(&path, format!("`{file}`: the format of a character must be .usda, .usdc, .usdz, .pc2 or .glb"));
+                let problem = self.at(
+                    &path,
+                    format!("`{file}`: the format of a character must be .usda, .usdc, .usdz, .pc2 or .glb"),
+                );
                 self.report(problem);
             }
             if scene.body.iter().all(|body| body.rig.is_none()) {

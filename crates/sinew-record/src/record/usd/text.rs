@@ -96,9 +96,8 @@ fn write_property(
     let indent = INDENT.repeat(depth);
     let uniform = if *is_uniform { "uniform " } else { "" };
     let title = format!("{indent}{uniform}{type_name} {name}");
-    let per = interpolation.map_or_else(String::new, |per| {
-        format!(" (\n{indent}{INDENT}interpolation = \"{per}\"\n{indent})")
-    });
+    let per = interpolation
+        .map_or_else(String::new, |per| format!(" (\n{indent}{INDENT}interpolation = \"{per}\"\n{indent})"));
     match content {
         Content::Declared => out.put(format!("{title}{per}\n").as_bytes()),
         Content::Default(value) => {
