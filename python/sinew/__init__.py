@@ -16,6 +16,7 @@ A scene is read, compiled and stepped::
 - `Force`: custom forces.
 - `run`, `lab`, `sweep`: whole runs, physiological protocols, parameter sweeps.
 - `Recording`, `Frame`, `Picture`: results of runs.
+- `sinew.correctives`: weights of the corrective shapes of a `.glb` for any motion.
 - `skin`, `convert`, `bench_beam` and the other commands of the command line as functions (`sinew.commands`).
 """
 

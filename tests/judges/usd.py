@@ -96,7 +96,9 @@ def third(text, binary):
 
 def package(path, root, companions):
     """The layer first, its images beside it, each at a multiple of 64 bytes; USD opens it as it is."""
-    archive = Usd.ZipFile.Open(str(path))
+    # Its place has changed between releases.
+    archive = getattr(Usd, "ZipFile", None) or Sdf.ZipFile
+    archive = archive.Open(str(path))
     names = archive.GetFileNames()
     assert names[0].endswith(".usdc") and len(names) == 1 + companions, names
     for name in names:
