@@ -63,6 +63,7 @@ def skin(
     poisson: Word | None = None,
     surface: Many | None = None,
     repair: Word | None = None,
+    correctives: Word | None = None,
     frame_rate: Word | None = None,
     start: Word | None = None,
     duration: Word | None = None,
@@ -79,7 +80,7 @@ def skin(
     """Adds simulated flesh to a rigged, animated character.
 
     - ``character``: Character file (.glb, .gltf)
-    - ``output``: Output files (.usda, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]
+    - ``output``: Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]
     - ``animation``: Name of the animation [default: the first animation]
     - ``cell``: Edge of a lattice cell, for example "5 mm" [default: about 20000 cells]
     - ``preview``: Shows the motion within seconds: about 1500 cells, no self-contact, a loose tolerance [default output: out/CHARACTER_preview.usda]
@@ -90,11 +91,12 @@ def skin(
     - ``poisson``: Poisson's ratio; 0.45 nearly preserves volume [default: 0.45]
     - ``surface``: Names of the surfaces to fill with flesh [default: closed skinned surfaces]
     - ``repair``: For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers [one of: none, winding] [default: none]
+    - ``correctives``: Corrective shapes: .glb files keep skeleton, weights and all animations, with at most N morph targets driven by joint angles, for game engines [default: morph targets that follow the motion exactly, without skeleton]
     - ``frame_rate``: Frames per second [default: 24]
     - ``start``: Start time in the animation, for example "1.5 s" [default: the first keyframe]
     - ``duration``: Duration from the start [default: to the last keyframe]
     - ``frames``: First and last frame to write, counted from time 0 of the animation [default: all]. Without --start, the simulation starts at the first of them; with --dynamic, at the first keyframe
-    - ``shutter``: For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to .usda files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
+    - ``shutter``: For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to USD files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
     - ``sub_frames``: For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
     - ``contact``: Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
     - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell or of a skin triangle, whichever is shorter]
@@ -103,7 +105,7 @@ def skin(
     - ``resume``: Continues an interrupted run
     - ``force``: Also replaces files in the report folder that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--correctives": correctives, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(
@@ -123,7 +125,7 @@ def character(
     - ``edge``: Mean edge length of the skin triangles, for example "4 mm" [default: depends on the character]
     - ``frame_rate``: Frames per second of the animations [default: 24]
     - ``seconds``: Length of each animation in seconds [default: 2.5]
-    - ``motion``: Writes only this animation. Some are written only with this option, such as `fast` and `poses` of the hand
+    - ``motion``: Writes only this animation. Some are written only with this option, such as `fast` and `poses` of arm and hand
     - ``bones``: Also writes the bones, for `sinew skin --bones` and `rig` of a scene
     """
     return call_text(["character"], [character], {"--output": output, "--edge": edge, "--frame-rate": frame_rate, "--seconds": seconds, "--motion": motion, "--bones": bones})
