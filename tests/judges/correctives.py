@@ -13,7 +13,8 @@ from pxr import Usd, UsdGeom
 from judge import ROOT, check, folder, sinew, verdict
 
 FOLDER = folder("correctives")
-RATE, STEP = 24, 10
+# Four frames from pose to pose, where the file has ten keys.
+RATE, STEP = 9.6, 4
 # Poses to learn from, and others to be judged by.
 LEARNED, JUDGED = 60, 50
 FIRST, LAST = STEP * LEARNED, STEP * (LEARNED + JUDGED)
@@ -32,8 +33,12 @@ def numbers(document, binary, accessor, width):
 
 
 def made():
-    sinew("character", "arm", "--motion", "poses", "--edge", "2 cm", "--seconds", str((LAST + 1) / RATE), "-o", FOLDER / "arm.glb")
-    common = ["skin", FOLDER / "arm.glb", "--cell", "2 cm", "--no-pictures"]
+    sinew("character", "arm", "--motion", "poses", "--edge", "2 cm", "--seconds", str((LAST + 1) / RATE), "-o", FOLDER / "arm.glb", "--bones", FOLDER / "bones.toml")
+    # Bones that hold their flesh, so that it follows from the pose alone even in coarse cells.
+    bones = FOLDER / "bones.toml"
+    bones.write_text('hold = "hard"\n' + bones.read_text())
+    common = ["skin", FOLDER / "arm.glb", "--cell", "2 cm", "--contact", "none", "--frame-rate", RATE]
+    common += ["--bones", bones, "--no-pictures"]
     sinew(*common, "--frames", f"0..{FIRST}", "--correctives", "24", "-o", FOLDER / "learned.glb")
     sinew(*common, "--frames", f"{FIRST}..{LAST}", "-o", FOLDER / "flesh.usdc")
 
@@ -41,19 +46,23 @@ def made():
 def flesh():
     stage = Usd.Stage.Open(str(FOLDER / "flesh.usdc"))
     mesh = next(UsdGeom.Mesh(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh))
-    return lambda frame: numpy.array(mesh.GetPointsAttr().Get(float(frame)), dtype=float)
+    frames = range(FIRST, LAST + 1)
+    # Read at once: the mesh ends with its stage.
+    points = {frame: numpy.array(mesh.GetPointsAttr().Get(float(frame)), dtype=float) for frame in frames}
+    return points.__getitem__
 
 
 def skinned(path, frames):
     """Vertices as Blender moves them, in the axes of glTF."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.context.scene.render.fps = RATE
+    # Five frames of Blender for each of ours.
+    bpy.context.scene.render.fps = round(5 * RATE)
     # Vertices keep their order if nothing is merged.
     bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=False)
     thing = next(thing for thing in bpy.data.objects if thing.type == "MESH" and thing.vertex_groups)
     found = []
     for frame in frames:
-        bpy.context.scene.frame_set(frame)
+        bpy.context.scene.frame_set(5 * frame)
         shown = thing.evaluated_get(bpy.context.evaluated_depsgraph_get())
         mesh = shown.to_mesh()
         points = numpy.array([shown.matrix_world @ vertex.co for vertex in mesh.vertices])
@@ -92,8 +101,9 @@ def formula():
         elif channel["target"]["path"] == "weights":
             written = numbers(document, binary, sampler["output"], 1).reshape(-1, shapes.target_count)
     assert 0 < shapes.target_count <= 24 and len(written) >= LAST
-    for frame in range(0, LAST, 37):
-        found = shapes.weights({node: keys[frame] for node, keys in turns.items()})
+    for frame in range(0, LAST, 26):
+        # Keys are at 24 frames per second, of which every fifth is every second of ours.
+        found = shapes.weights({node: keys[5 * frame // 2] for node, keys in turns.items()})
         assert numpy.abs(found - written[frame]).max() < 1e-4, f"frame {frame}"
     assert numpy.abs(shapes.weights({})).max() < 1e-12, "weights at rest"
 

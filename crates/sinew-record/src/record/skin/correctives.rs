@@ -106,7 +106,7 @@ impl SkinRecorder {
         let blended = |vertex: usize| {
             let (mut sum, mut total) = (Affine { linear: Mat3::zero(), translation: Vec3::zero() }, 0.0);
             for (joint, share) in weights.of(vertex) {
-                sum.linear = sum.linear + matrices[joint].linear * share;
+                sum.linear += matrices[joint].linear * share;
                 sum.translation += matrices[joint].translation * share;
                 total += share;
             }
