@@ -13,8 +13,7 @@ from pxr import Usd, UsdGeom
 from judge import ROOT, check, folder, sinew, verdict
 
 FOLDER = folder("correctives")
-# Four frames from pose to pose, where the file has ten keys.
-RATE, STEP = 9.6, 4
+RATE, STEP = 24, 10
 # Poses to learn from, and others to be judged by.
 LEARNED, JUDGED = 60, 50
 FIRST, LAST = STEP * LEARNED, STEP * (LEARNED + JUDGED)
@@ -33,12 +32,9 @@ def numbers(document, binary, accessor, width):
 
 
 def made():
-    sinew("character", "arm", "--motion", "poses", "--edge", "2 cm", "--seconds", str((LAST + 1) / RATE), "-o", FOLDER / "arm.glb", "--bones", FOLDER / "bones.toml")
-    # Bones that hold their flesh, so that it follows from the pose alone even in coarse cells.
-    bones = FOLDER / "bones.toml"
-    bones.write_text('hold = "hard"\n' + bones.read_text())
-    common = ["skin", FOLDER / "arm.glb", "--cell", "2 cm", "--contact", "none", "--frame-rate", RATE]
-    common += ["--bones", bones, "--no-pictures"]
+    sinew("character", "arm", "--motion", "poses", "--seconds", str((LAST + 1) / RATE), "-o", FOLDER / "arm.glb")
+    # In coarser cells springs hold the flesh, which then turns about its bones: poses do not tell where it is.
+    common = ["skin", FOLDER / "arm.glb", "--cell", "1.2 cm", "--no-pictures"]
     sinew(*common, "--frames", f"0..{FIRST}", "--correctives", "24", "-o", FOLDER / "learned.glb")
     sinew(*common, "--frames", f"{FIRST}..{LAST}", "-o", FOLDER / "flesh.usdc")
 
@@ -55,14 +51,13 @@ def flesh():
 def skinned(path, frames):
     """Vertices as Blender moves them, in the axes of glTF."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    # Five frames of Blender for each of ours.
-    bpy.context.scene.render.fps = round(5 * RATE)
+    bpy.context.scene.render.fps = RATE
     # Vertices keep their order if nothing is merged.
     bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=False)
     thing = next(thing for thing in bpy.data.objects if thing.type == "MESH" and thing.vertex_groups)
     found = []
     for frame in frames:
-        bpy.context.scene.frame_set(5 * frame)
+        bpy.context.scene.frame_set(frame)
         shown = thing.evaluated_get(bpy.context.evaluated_depsgraph_get())
         mesh = shown.to_mesh()
         points = numpy.array([shown.matrix_world @ vertex.co for vertex in mesh.vertices])
@@ -101,9 +96,8 @@ def formula():
         elif channel["target"]["path"] == "weights":
             written = numbers(document, binary, sampler["output"], 1).reshape(-1, shapes.target_count)
     assert 0 < shapes.target_count <= 24 and len(written) >= LAST
-    for frame in range(0, LAST, 26):
-        # Keys are at 24 frames per second, of which every fifth is every second of ours.
-        found = shapes.weights({node: keys[5 * frame // 2] for node, keys in turns.items()})
+    for frame in range(0, LAST, 37):
+        found = shapes.weights({node: keys[frame] for node, keys in turns.items()})
         assert numpy.abs(found - written[frame]).max() < 1e-4, f"frame {frame}"
     assert numpy.abs(shapes.weights({})).max() < 1e-12, "weights at rest"
 
