@@ -27,16 +27,16 @@ pub const GAP_SHARE: f64 = 0.2;
 
 /// Default gap of the barrier \[m\]. Every pair of skin points within it is a contact, so a gap as wide as skin triangles
 /// makes coarse cells slower than fine ones.
-fn usual_gap(cell: f64, skin: &TriMesh) -> f64 {
+fn usual_gap(cell: f64, scale: f64, skin: &TriMesh) -> f64 {
     // Equilateral triangles of the mean area.
-    let edge = (skin.area() / skin.triangle_count().max(1) as f64 * 4.0 / 3f64.sqrt()).sqrt();
+    let edge = scale * (skin.area() / skin.triangle_count().max(1) as f64 * 4.0 / 3f64.sqrt()).sqrt();
     GAP_SHARE * cell.min(edge)
 }
 
 /// Adds simulated flesh to a rigged, animated character
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Character file (.glb, .gltf)
+    /// Character file (.glb, .gltf, .vrm)
     pub character: PathBuf,
 
     /// Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default:
@@ -76,6 +76,15 @@ pub struct Arguments {
     /// Poisson's ratio; 0.45 nearly preserves volume
     #[arg(long, value_name = "NU", default_value_t = 0.45, value_parser = poisson, allow_hyphen_values = true)]
     pub poisson: f64,
+
+    /// Factor on all lengths of the file, for example 0.01 for a file in centimeters [default: 1, but a human of 170 m is
+    /// asked about]
+    #[arg(long, value_name = "FACTOR", value_parser = rate, allow_hyphen_values = true)]
+    pub scale: Option<f64>,
+
+    /// The axis that points up in the file
+    #[arg(long, value_name = "AXIS", default_value = "y", value_parser = ["x", "y", "z"])]
+    pub up: String,
 
     /// Names of the surfaces to fill with flesh [default: closed skinned surfaces]
     #[arg(long, value_name = "NAME")]
@@ -188,9 +197,13 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
     let rig = load_rig(&arguments.character).map_err(|error| {
         let extension = arguments.character.extension().unwrap_or_default();
-        let is_ours = ["glb", "gltf"].iter().any(|known| extension.eq_ignore_ascii_case(known));
-        let hint =
-            if is_ours { "" } else { "\nhint: characters are .glb and .gltf files; Blender makes them of others" };
+        let is_told = ["glb", "gltf", "vrm"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+            || error.to_string().contains("hint: ");
+        let hint = if is_told {
+            ""
+        } else {
+            "\nhint: characters are .glb, .gltf and .vrm files; Blender makes them of others"
+        };
         Failure::Other(format!("{error}{hint}"))
     })?;
     let outputs = arguments.outputs();
@@ -288,9 +301,23 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
             }
         }
     }
-    if let Err(error) = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() })
-    {
-        of_character(error.to_string());
+    match Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() }) {
+        Err(error) => of_character(error.to_string()),
+        Ok(flesh) if arguments.scale.is_none() => {
+            let posture = flesh.posture(rig, 1.0);
+            if let Some(units) = posture.scales() {
+                let size = |scale: f64| format_quantity(rounded(posture.size * scale), Dimension::LENGTH);
+                let ways = units
+                    .iter()
+                    .map(|(unit, scale)| format!("--scale {scale} if its file is in {unit} ({} then), ", size(*scale)));
+                of_character(format!(
+                    "the character is {} large, so its file is probably not in meters; hint: {}--scale 1 if it is that large",
+                    size(1.0),
+                    ways.collect::<String>()
+                ));
+            }
+        }
+        Ok(_) => {}
     }
     if arguments.bones != "auto"
         && let Err(error) = bones_text(Path::new(&arguments.bones))
@@ -380,7 +407,8 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         .map_err(|error| problem(error.to_string()))?;
     let Span { start, duration, shutter, sub_frames } = Span::new(arguments, [first, last]);
     let cells = if arguments.preview { PREVIEW_CELLS } else { USUAL_CELLS };
-    let cell = arguments.cell.unwrap_or_else(|| rounded((flesh.surface.volume().abs() / cells).cbrt()));
+    let scale = arguments.scale.unwrap_or(1.0);
+    let cell = arguments.cell.unwrap_or_else(|| rounded(scale * (flesh.surface.volume().abs() / cells).cbrt()));
     let contact = if arguments.preview { "none" } else { arguments.contact.as_str() };
     // From rest to the first pose in whole frames, about half a second.
     let preroll = (0.5 * arguments.frame_rate).round().max(1.0) / arguments.frame_rate;
@@ -396,12 +424,13 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     // Writing to a String cannot fail.
     let _ = write!(
         text,
-        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = {}\n\n\
+        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"{}\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = {}\n\n\
          [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = {}, element = \"lattice\", cell = \"{}\"{} }}\n\
-         material = {{ type = \"corotated\", young = {}, poisson = {} }}\n\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
+         material = {{ type = \"corotated\", young = {}, poisson = {} }}\n{}\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
         quoted(&title),
         preroll + duration,
         arguments.frame_rate * f64::from(sub_frames),
+        arguments.up,
         if arguments.dynamic { "implicit_euler" } else { "quasistatic" },
         if arguments.preview { "1e-2" } else { "1e-4" },
         quoted(&character.to_string_lossy()),
@@ -409,6 +438,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         if arguments.repair == "none" { "" } else { ", repair = \"winding\"" },
         quoted(&arguments.young),
         arguments.poisson,
+        if scale == 1.0 { String::new() } else { format!("scale = {scale}\n") },
     );
     if let Some(name) = &arguments.animation {
         let _ = writeln!(text, "animation = {}", quoted(name));
@@ -428,7 +458,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     if contact != "none" {
         let _ = write!(text, "\n\n[contact]\nmode = \"{contact}\"\n");
         if contact == "barrier" {
-            let gap = arguments.gap.unwrap_or_else(|| usual_gap(cell, &flesh.surface));
+            let gap = arguments.gap.unwrap_or_else(|| usual_gap(cell, scale, &flesh.surface));
             let _ = writeln!(text, "gap = \"{}\"", format_quantity(gap, Dimension::LENGTH));
         }
     }
@@ -461,8 +491,9 @@ struct Span {
 
 impl Span {
     /// `first` and `last` are the times of the first and last keyframe.
-    fn new(arguments: &Arguments, [first, last]: [f64; 2]) -> Self {
+    fn new(arguments: &Arguments, span: [f64; 2]) -> Self {
         let rate = arguments.frame_rate;
+        let [first, last] = span.map(|time| near_frame(time, rate));
         let default = if arguments.shutter.is_some() { 4 } else { 1 };
         let sub_frames = arguments.sub_frames.unwrap_or(default);
         let shutter = (sub_frames > 1).then(|| arguments.shutter.unwrap_or([0.0, 0.5]));
@@ -508,6 +539,12 @@ fn bones_text(path: &Path) -> Result<String, String> {
     }
     let lines = table.iter().map(|(key, value)| format!("{key} = {value}\n"));
     Ok(if is_changed { lines.collect() } else { text })
+}
+
+/// The time of the nearest frame if it is within a thousandth of one: keys in files have single precision.
+fn near_frame(time: f64, rate: f64) -> f64 {
+    let frame = (time * rate).round();
+    if (time * rate - frame).abs() < 1e-3 { frame / rate } else { time }
 }
 
 /// A length rounded to two digits.

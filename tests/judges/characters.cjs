@@ -3,11 +3,15 @@
 const path = require("node:path");
 const { Logger, NodeIO } = require("@gltf-transform/core");
 const { ALL_EXTENSIONS } = require("@gltf-transform/extensions");
-const { prune, quantize, resample, sparse, unweld } = require("@gltf-transform/functions");
+const { MeshoptDecoder, MeshoptEncoder } = require("meshoptimizer");
+const { meshopt, prune, quantize, resample, sparse, unweld } = require("@gltf-transform/functions");
 
 const [input, folder] = process.argv.slice(2);
 const logger = new Logger(Logger.Verbosity.ERROR);
-const io = new NodeIO().setLogger(logger).registerExtensions(ALL_EXTENSIONS);
+const io = new NodeIO().setLogger(logger).registerExtensions(ALL_EXTENSIONS).registerDependencies({
+  "meshopt.decoder": MeshoptDecoder,
+  "meshopt.encoder": MeshoptEncoder,
+});
 
 /** The node of the character's skin. */
 function skinned(document) {
@@ -21,6 +25,11 @@ function accessor(document, type, array) {
 /** Positions in 14 bits and weights in 8, and no more keys than needed. */
 async function quantized(document) {
   await document.transform(quantize(), resample());
+}
+
+/** Packed by meshopt: attributes, triangles and keys, with the filters for normals, rotations and translations. */
+async function packed(document) {
+  await document.transform(meshopt({ encoder: MeshoptEncoder, level: "high" }));
 }
 
 /** Three vertices of its own for each triangle. */
@@ -98,7 +107,8 @@ async function manySkins(document) {
 }
 
 async function main() {
-  for (const [name, change] of Object.entries({ quantized, split, sparse: sparsened, rerooted, skins: manySkins })) {
+  await Promise.all([MeshoptDecoder.ready, MeshoptEncoder.ready]);
+  for (const [name, change] of Object.entries({ quantized, packed, split, sparse: sparsened, rerooted, skins: manySkins })) {
     const document = (await io.read(input)).setLogger(logger);
     await change(document);
     await io.write(path.join(folder, `${name}.glb`), document);

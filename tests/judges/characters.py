@@ -75,7 +75,7 @@ sinew("character", "arm", "--edge", "12 mm", "--seconds", "1.5", "-o", FOLDER / 
 subprocess.run(["node", pathlib.Path(__file__).with_suffix(".cjs"), FOLDER / "arm.glb", FOLDER], check=True)
 EXPECTED = skinned("arm")
 assert numpy.linalg.norm(EXPECTED[-1] - EXPECTED[0], axis=1).max() > 20 * CELL, "it hardly moves"
-for variant in ["quantized", "split", "sparse", "skins"]:
+for variant in ["quantized", "packed", "split", "sparse", "skins"]:
     check(f"characters {variant}", compare, variant)
 check("characters rerooted", rerooted)
 check("characters blender", blender)

@@ -14,12 +14,13 @@ use crate::venv::{self, Background, Environment};
 /// Name of the step.
 pub const NAME: &str = "judges";
 
-/// Packages from npm: the validator, and the parts of glTF-Transform.
-const NPM_PACKAGES: [&str; 4] = [
+/// Packages from npm: the validator, the parts of glTF-Transform, and the packer that it uses.
+const NPM_PACKAGES: [&str; 5] = [
     "gltf-validator@2.0.0-dev.3.10",
     "@gltf-transform/core@4.5.1",
     "@gltf-transform/extensions@4.5.1",
     "@gltf-transform/functions@4.5.1",
+    "meshoptimizer@1.3.0",
 ];
 
 static INSTALLATION: Background = Background::new();

@@ -128,9 +128,24 @@ pub enum ReadError {
         /// How much is missing.
         short: MemoryShort,
     },
+    /// Several things are wrong.
+    #[error("{}", several(.0))]
+    Several(Vec<ReadError>),
     /// The cells do not make a mesh.
     #[error(transparent)]
     Mesh(#[from] MeshError),
+}
+
+/// Most errors that are listed.
+const SHOWN: usize = 12;
+
+/// One line for each error.
+fn several(errors: &[ReadError]) -> String {
+    let mut lines: Vec<String> = errors.iter().take(SHOWN).map(ToString::to_string).collect();
+    if errors.len() > SHOWN {
+        lines.push(format!("and {} more", errors.len() - SHOWN));
+    }
+    lines.join("\n  ")
 }
 
 impl ReadError {

@@ -56,6 +56,14 @@ pub enum FileError {
         /// Known extensions.
         known: String,
     },
+    /// Characters come from other formats.
+    #[error("{}: characters are read from .glb, .gltf and .vrm files\nhint: {hint}", path.display())]
+    Character {
+        /// The file.
+        path: PathBuf,
+        /// The command that makes such a file.
+        hint: &'static str,
+    },
     /// The content is wrong.
     #[error("{}: {source}", path.display())]
     Read {
@@ -89,8 +97,11 @@ pub fn load(path: &Path) -> Result<MeshData, FileError> {
     decode(&bytes, format, &extension, &beside).map_err(|source| FileError::Read { path: path.into(), source })
 }
 
-/// Loads a character from a glTF file.
+/// Loads a character from a glTF file, which VRM is too.
 pub fn load_rig(path: &Path) -> Result<sinew_rig::Rig, FileError> {
+    if let Some(hint) = converter(path) {
+        return Err(FileError::Character { path: path.into(), hint });
+    }
     let failed = |source| FileError::Read { path: path.into(), source };
     let beside =
         Beside { path: path.into(), stem: path.file_stem().unwrap_or_default().to_string_lossy().into_owned() };
@@ -103,6 +114,36 @@ pub fn save(mesh: &MeshData, path: &Path, options: &WriteOptions) -> Result<Vec<
     let files =
         encode(mesh, format, &extension, options).map_err(|source| FileError::Encode { path: path.into(), source })?;
     Ok(files.into_iter().map(|EncodedFile { extension, bytes }| (path.with_extension(extension), bytes)).collect())
+}
+
+/// The command that makes a .glb of a popular format for characters that is not ours; a line each.
+fn converter(path: &Path) -> Option<&'static str> {
+    macro_rules! blender {
+        ($import:literal) => {
+            concat!(
+                "blender -b --python-expr \"import bpy; bpy.ops.wm.read_factory_settings(use_empty=True); bpy.ops.",
+                $import,
+                "; bpy.ops.export_scene.gltf(filepath='out.glb')\""
+            )
+        };
+    }
+    let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
+    match extension.as_str() {
+        "fbx" => Some(blender!("import_scene.fbx(filepath='in.fbx')")),
+        "blend" => {
+            Some("blender -b in.blend --python-expr \"import bpy; bpy.ops.export_scene.gltf(filepath='out.glb')\"")
+        }
+        "usd" | "usda" | "usdc" | "usdz" => Some(blender!("wm.usd_import(filepath='in.usd')")),
+        "abc" => Some("Alembic has no skeleton: export from the original program as .glb"),
+        "dae" | "x" | "md5mesh" | "smd" | "ms3d" | "b3d" | "cob" | "iqm" => {
+            Some("assimp export in.dae out.glb (package assimp-utils)")
+        }
+        "ma" | "mb" | "max" | "c4d" | "hip" | "hiplc" | "unitypackage" | "uasset" => {
+            Some("export it as .fbx or .glb from its program; Blender turns .fbx into .glb")
+        }
+        "pmx" | "pmd" => Some("Blender with the add-on MMD Tools imports it and exports .glb"),
+        _ => None,
+    }
 }
 
 /// A hint for popular formats that are not ours.

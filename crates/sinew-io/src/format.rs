@@ -13,7 +13,7 @@ pub enum Format {
     Ply,
     /// Stereolithography.
     Stl,
-    /// glTF 2.0, as text or as GLB.
+    /// glTF 2.0, as text or as GLB, which VRM is too.
     Gltf,
     /// VTK's XML unstructured grids.
     Vtu,
@@ -36,7 +36,7 @@ const FORMATS: [(Format, &str, &[&str], bool); 11] = [
     (Format::Obj, "OBJ", &["obj"], false),
     (Format::Ply, "PLY", &["ply"], false),
     (Format::Stl, "STL", &["stl"], false),
-    (Format::Gltf, "glTF", &["glb", "gltf"], false),
+    (Format::Gltf, "glTF", &["glb", "gltf", "vrm"], false),
     (Format::Vtu, "VTU", &["vtu"], true),
     (Format::Vtk, "VTK", &["vtk"], true),
     (Format::Gmsh, "Gmsh", &["msh"], true),
@@ -159,7 +159,7 @@ pub fn encode(
         Format::Obj => obj::write(mesh).map(single),
         Format::Ply => ply::write(mesh, options).map(single),
         Format::Stl => stl::write(mesh, options).map(single),
-        Format::Gltf => gltf::write(mesh, extension == "glb").map(single),
+        Format::Gltf => gltf::write(mesh, extension != "gltf").map(single),
         Format::Vtu => vtu::write(mesh, options).map(single),
         Format::Vtk => vtk::write(mesh, options).map(single),
         Format::Gmsh => gmsh::write(mesh, options).map(single),

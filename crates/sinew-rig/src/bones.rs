@@ -4,7 +4,8 @@ use sinew_geometry::mesh::WindingNumber;
 use sinew_geometry::{MeshError, TriMesh};
 use sinew_math::Vec3;
 
-use crate::flesh::{Flesh, Joint, Source};
+use crate::flesh::{Flesh, Source};
+use crate::joints::Joint;
 use crate::rig::Rig;
 
 /// Bone radius over limb radius: that of a humerus in an upper arm.

@@ -1,33 +1,19 @@
 //! The skin of a character as one closed surface at rest, in meters, and the motion of its joints from there.
-//!
-//! Files store vertices in a separate bind space per skin. With $`B_j^{-1}`$ the inverse bind matrix of joint j,
-//! $`J_j`$ its world transform and $`A`$ the map from stored vertices to rest, flesh moves from rest by
-//! ```math
-//! D_j = J_j\, B_j^{-1} A^{-1},
-//! ```
-//! which is a rigid motion wherever joints are not scaled. $`A = J_0 B_0^{-1}`$ of the uppermost joint, with nodes in
-//! their pose without animation: so rest is the bind shape, at the size and place of the scene. Further skins share
-//! this rest: their $`A`$ gives the joint they share with the first skin the same $`D`$.
 
 use std::collections::BTreeMap;
 
 use sinew_geometry::TriMesh;
-use sinew_geometry::shape::Pose;
-use sinew_math::svd3::{polar3_plain, svd3_plain};
-use sinew_math::{Mat3, Quaternion, Vec3};
+use sinew_math::Vec3;
 
 use crate::affine::Affine;
-use crate::animation::Keys;
+use crate::joints::{Assembly, BoundSkin, Joint};
+use crate::motion::{Motion, stretches};
 use crate::repair::{flip_thin, merge, spread_weights};
 use crate::rig::{Rig, Weights};
 
 /// Vertices closer than this fraction of the character's size are merged: the two sides of a seam, after rounding to 16
 /// bits.
 const WELD: f64 = 2e-5;
-/// Tolerated difference between the axis scales of a joint.
-const EVEN: f64 = 1e-3;
-/// Skins were bound in different poses if a joint differs by more than this, in radians and in skeleton sizes.
-const SAME_BIND: f64 = 1e-2;
 /// Closed pieces of at least this fraction of the volume of the largest are flesh, unless the user names the flesh.
 const MIN_SHARE: f64 = 0.2;
 
@@ -46,30 +32,6 @@ pub struct Flesh {
     pub notes: Vec<String>,
 }
 
-/// A joint at rest.
-#[derive(Clone, Debug)]
-pub struct Joint {
-    /// Its node.
-    pub node: usize,
-    /// Its name.
-    pub name: String,
-    /// Index of its parent joint.
-    pub parent: Option<usize>,
-    /// Its rest position \[m\].
-    pub place: Vec3,
-    /// Whether a skin lists it; otherwise it is a node that moves on its own and carries a surface.
-    pub is_of_skin: bool,
-    /// B⁻¹A⁻¹: from rest to the joint.
-    from_rest: Affine,
-}
-
-impl Joint {
-    /// Transform from rest to a pose of all nodes.
-    pub(crate) fn pose_from_rest(&self, pose: &[Affine]) -> Affine {
-        pose[self.node].after(&self.from_rest)
-    }
-}
-
 /// A visible part of a surface.
 #[derive(Clone, Debug)]
 pub struct Piece {
@@ -83,6 +45,9 @@ pub struct Piece {
     pub is_mirrored: bool,
     /// Source of each of its vertices.
     pub vertices: Vec<Source>,
+    /// If its skin was bound in another pose than that of rest: for each vertex how far from its rest position the
+    /// points lie that its joints move \[m\]; empty where all are the same.
+    pub offsets: Vec<Vec<Vec3>>,
 }
 
 impl Piece {
@@ -104,6 +69,16 @@ pub enum Source {
 /// Why a character has no flesh.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FleshError {
+    /// There is no surface.
+    #[error(
+        "the file has no mesh, only {joints} joints and {animations} animations; hint: it is a motion for another character, or was exported without its mesh"
+    )]
+    NoMesh {
+        /// Number of joints.
+        joints: usize,
+        /// Number of animations.
+        animations: usize,
+    },
     /// Nothing is skinned.
     #[error("nothing is moved by a skeleton: no visible node has both a surface with weights and a skin")]
     NoSkin,
@@ -115,19 +90,21 @@ pub enum FleshError {
         /// Existing names.
         known: String,
     },
-    /// A joint transform is singular.
-    #[error("joint \"{joint}\" has zero scale in the pose without animation")]
+    /// Joint transforms are singular.
+    #[error(
+        "joints have zero scale in the pose without animation: {joints}; hint: show the character at its size before the export"
+    )]
     Flat {
-        /// The joint.
-        joint: String,
+        /// Their names.
+        joints: String,
     },
-    /// The skeleton scales the surface nonuniformly.
-    #[error("the skeleton scales the surface unevenly, by {least:.3} to {most:.3}: apply its scale before the export")]
-    Uneven {
-        /// Smallest factor.
-        least: f64,
-        /// Largest factor.
-        most: f64,
+    /// Inverse bind matrices are singular.
+    #[error(
+        "inverse bind matrices cannot be inverted, so that the rest of these joints is unknown: {joints}; hint: bind the surface to its skeleton again before the export"
+    )]
+    FlatBind {
+        /// The names of their joints.
+        joints: String,
     },
     /// No vertex has a weight.
     #[error("no vertex of the skinned surface has a weight; hint: bind it to its skeleton before the export")]
@@ -159,14 +136,14 @@ impl Flesh {
     /// When there is no skin, no surface with a requested name, or no sensible skeleton.
     pub fn new(rig: &Rig, params: &FleshParams) -> Result<Self, FleshError> {
         let pose = rig.pose(None, 0.0);
-        let mut assembly =
-            Assembly { rig, pose: &pose, joints: Vec::new(), number_of: BTreeMap::new(), notes: Vec::new() };
+        let mut assembly = Assembly::new(rig, &pose);
         let mut skinned = Vec::new();
         let mut pieces = Vec::new();
         for (node, data) in rig.nodes.iter().enumerate().filter(|(_, node)| node.is_shown) {
             let Some(surface) = data.surface else { continue };
             for (part, shape) in rig.surfaces[surface].parts.iter().enumerate() {
-                let piece = Piece { node, surface, part, is_mirrored: false, vertices: Vec::new() };
+                let piece =
+                    Piece { node, surface, part, is_mirrored: false, vertices: Vec::new(), offsets: Vec::new() };
                 if data.skin.is_some() && shape.weights.width > 0 && !shape.triangles.is_empty() {
                     skinned.push(pieces.len());
                 }
@@ -174,7 +151,14 @@ impl Flesh {
             }
         }
         if skinned.is_empty() {
-            return Err(FleshError::NoSkin);
+            let joints = rig.nodes.iter().filter(|node| node.surface.is_none()).count();
+            let animations = rig.animations.len();
+            let has_motion = joints > 0 && animations > 0;
+            let is_bare = rig.surfaces.iter().all(|surface| surface.parts.is_empty());
+            return Err(match is_bare && has_motion {
+                true => FleshError::NoMesh { joints, animations },
+                false => FleshError::NoSkin,
+            });
         }
         let is_flesh = |piece: &Piece| {
             let is_in = |names: &[String]| names.iter().any(|name| piece.has_name(rig, name));
@@ -198,12 +182,15 @@ impl Flesh {
         for &k in skinned.iter().filter(|&&k| is_flesh(&pieces[k])) {
             let piece = &pieces[k];
             let skin = rig.nodes[piece.node].skin.unwrap_or_default();
-            let (rest_from_stored, numbers) = assembly.skin(skin)?;
+            let bound = assembly.skin(skin)?;
             let part = &rig.surfaces[piece.surface].parts[piece.part];
-            let weights = rig.morph_weights(piece.node, None, 0.0);
-            soup.add(k, part.morphed(&weights).iter().map(|&x| rest_from_stored.apply(x)), &part.triangles);
-            soup.weights.extend((0..part.positions.len()).map(|vertex| shares(&part.weights, vertex, &numbers)));
-            if rest_from_stored.linear.determinant() < 0.0 {
+            let weights: Vec<Vec<(u32, f64)>> =
+                (0..part.positions.len()).map(|vertex| shares(&part.weights, vertex, &bound.numbers)).collect();
+            let stored = part.morphed(&rig.morph_weights(piece.node, None, 0.0));
+            let rest = stored.iter().zip(&weights).map(|(&x, weights)| bound.rest(x, weights));
+            soup.add(k, rest, &part.triangles);
+            soup.weights.extend(weights);
+            if bound.rest_from_stored.linear.determinant() < 0.0 {
                 soup.flip_last(part.triangles.len());
             }
         }
@@ -236,7 +223,7 @@ impl Flesh {
         let vertices_of: BTreeMap<usize, Vec<u32>> = flesh.vertices_of.into_iter().collect();
         for (k, piece) in pieces.iter_mut().enumerate() {
             let of_flesh = vertices_of.get(&k).map_or(&[][..], |vertices| vertices);
-            (piece.is_mirrored, piece.vertices) = assembly.sources(piece, of_flesh)?;
+            (piece.is_mirrored, piece.vertices, piece.offsets) = assembly.sources(piece, of_flesh)?;
         }
         let follows = |piece: &&Piece| piece.vertices.iter().all(|source| matches!(source, Source::Joints(..)));
         let mut followers: Vec<&str> = Vec::new();
@@ -260,7 +247,7 @@ impl Flesh {
         &self,
         piece: &Piece,
         flesh: &[Vec3],
-        motions: &[Pose],
+        motions: &[Motion],
         scene_from_character: impl Fn(Vec3) -> Vec3,
     ) -> Vec<Vec3> {
         let place = |source: &Source| match source {
@@ -271,18 +258,24 @@ impl Flesh {
                 scene_from_character(weights.iter().map(moved).sum())
             }
         };
-        piece.vertices.iter().map(place).collect()
+        let mut places: Vec<Vec3> = piece.vertices.iter().map(place).collect();
+        for ((x, offsets), source) in places.iter_mut().zip(&piece.offsets).zip(&piece.vertices) {
+            let Source::Joints(rest, weights) = source else { continue };
+            let moved = |x: &dyn Fn(usize) -> Vec3| -> Vec3 {
+                let parts = weights.iter().enumerate();
+                parts.map(|(k, &(joint, weight))| motions[joint as usize].to_world(x(k)) * weight).sum()
+            };
+            if !offsets.is_empty() {
+                let [from, to] = [moved(&|_| *rest), moved(&|k| *rest + offsets[k])];
+                *x += scene_from_character(to) - scene_from_character(from);
+            }
+        }
+        places
     }
 
-    /// The rigid motions of all joints from rest, for a pose of all nodes.
-    pub fn motions(&self, pose: &[Affine]) -> Vec<Pose> {
-        let rigid = |joint: &Joint| {
-            let map = joint.pose_from_rest(pose);
-            let rotation = Quaternion::from_rotation_matrix(&polar3_plain(&map.linear).rotation);
-            // The joint itself follows the animation exactly, scaled or not.
-            Pose { translation: map.apply(joint.place) - rotation.rotate(joint.place), rotation }
-        };
-        self.joints.iter().map(rigid).collect()
+    /// The motions of all joints from rest, for a pose of all nodes.
+    pub fn motions(&self, pose: &[Affine]) -> Vec<Motion> {
+        self.joints.iter().map(|joint| joint.motion(pose)).collect()
     }
 
     /// Largest factor by which joints stretch or shrink lengths relative to rest.
@@ -295,13 +288,16 @@ impl Flesh {
     }
 
     /// Vertices of the surface after blend skinning.
-    pub fn blend(&self, motions: &[Pose]) -> Vec<Vec3> {
+    pub fn blend(&self, motions: &[Motion]) -> Vec<Vec3> {
         let moved = |(x, weights): (&Vec3, &Vec<(u32, f64)>)| {
             weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*x) * weight).sum()
         };
         self.surface.positions().iter().zip(&self.weights).map(moved).collect()
     }
 }
+
+/// Offsets of the joints of vertices, as in [`Piece::offsets`].
+type Offsets = Vec<Vec<Vec3>>;
 
 /// Renumbered joints of one vertex, with weights that sum to one.
 fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> {
@@ -310,129 +306,10 @@ fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> 
     shares
 }
 
-/// Joints in order of first use.
-struct Assembly<'a> {
-    rig: &'a Rig,
-    pose: &'a [Affine],
-    joints: Vec<Joint>,
-    number_of: BTreeMap<usize, u32>,
-    notes: Vec<String>,
-}
-
 impl Assembly<'_> {
-    /// The map from stored vertices of a skin to rest, and the indices of its joints.
-    fn skin(&mut self, skin: usize) -> Result<(Affine, Vec<u32>), FleshError> {
-        let (rig, skin) = (self.rig, &self.rig.skins[skin]);
-        let depth = |mut node: usize| {
-            let mut depth = 0;
-            while let (Some(parent), true) = (rig.nodes[node].parent, depth < rig.nodes.len()) {
-                (node, depth) = (parent, depth + 1);
-            }
-            depth
-        };
-        let top = (0..skin.joints.len()).min_by_key(|&k| depth(skin.joints[k])).unwrap_or_default();
-        // Nodes may not be in their bind pose, so a known joint determines rest better than the uppermost one.
-        let first = skin.joints.iter().position(|joint| self.number_of.contains_key(joint)).unwrap_or(top);
-        let standing = self.pose[skin.joints[first]].after(&skin.inverse_binds[first]);
-        let rest_from_stored = match self.joint_above(skin.joints[first]) {
-            Some((_, rest_from_world)) => rest_from_world.after(&standing),
-            None => standing,
-        };
-        let flat = |node: usize| FleshError::Flat { joint: rig.nodes[node].name.clone() };
-        let stored_from_rest = rest_from_stored.inverse().ok_or_else(|| flat(skin.joints[first]))?;
-        let [least, most] = stretches(&rest_from_stored);
-        if most > (1.0 + EVEN) * least {
-            return Err(FleshError::Uneven { least, most });
-        }
-        let mut numbers = Vec::new();
-        let mut reach = 0.0f64;
-        let mut largest_gap = [0.0f64; 2];
-        for (&node, bind) in skin.joints.iter().zip(&skin.inverse_binds) {
-            let from_rest = bind.after(&stored_from_rest);
-            let to_rest = from_rest.inverse().ok_or_else(|| flat(node))?;
-            let number = self.joint(node, from_rest, to_rest.translation, true);
-            let known = &self.joints[number as usize];
-            let origin = numbers.first().map_or(known.place, |&first: &u32| self.joints[first as usize].place);
-            reach = reach.max(known.place.distance(origin));
-            let turn = (to_rest.linear * known.from_rest.linear - Mat3::identity()).norm();
-            let gaps = [turn, known.place.distance(to_rest.translation)];
-            largest_gap = [0, 1].map(|k| largest_gap[k].max(gaps[k]));
-            numbers.push(number);
-        }
-        if largest_gap[0] > SAME_BIND || largest_gap[1] > SAME_BIND * reach.max(f64::MIN_POSITIVE) {
-            let name = if skin.name.is_empty() { "a skin".into() } else { format!("skin \"{}\"", skin.name) };
-            let note = format!("{name} was bound in another pose than the rest, and moves as if bound at rest");
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
-        // Joints of this skin may lie between those of others.
-        for joint in 0..self.joints.len() {
-            self.joints[joint].parent = self.parent(self.joints[joint].node);
-        }
-        Ok((rest_from_stored, numbers))
-    }
-
-    /// Index of a joint, added if new.
-    fn joint(&mut self, node: usize, from_rest: Affine, place: Vec3, is_of_skin: bool) -> u32 {
-        let next = self.joints.len() as u32;
-        let number = *self.number_of.entry(node).or_insert(next);
-        if number == next {
-            let name = self.rig.nodes[node].name.clone();
-            let name = if name.is_empty() { format!("joint {node}") } else { name };
-            self.joints.push(Joint { node, name, parent: None, place, is_of_skin, from_rest });
-        }
-        number
-    }
-
-    /// The next skin joint above a node.
-    fn parent(&self, mut node: usize) -> Option<usize> {
-        for _ in 0..self.rig.nodes.len() {
-            node = self.rig.nodes[node].parent?;
-            let joint = self.number_of.get(&node).map(|&joint| joint as usize);
-            if joint.is_some_and(|joint| self.joints[joint].is_of_skin) {
-                return joint;
-            }
-        }
-        None
-    }
-
-    /// The joint that carries the contents of a node, and the map from there to rest. A node that moves on its own
-    /// becomes a joint, such as an eye.
-    fn carrier(&mut self, node: usize) -> Option<(u32, Affine)> {
-        let above = self.joint_above(node);
-        if !self.moves_by_itself(node) {
-            return above;
-        }
-        let rest_from_world = above.map_or_else(Affine::identity, |(_, rest_from_world)| rest_from_world);
-        let to_rest = rest_from_world.after(&self.pose[node]);
-        let Some(from_rest) = to_rest.inverse() else { return above };
-        let number = self.joint(node, from_rest, to_rest.translation, false);
-        self.joints[number as usize].parent = self.parent(node);
-        Some((number, rest_from_world))
-    }
-
-    /// Whether a node, or one between it and the next joint above, is animated.
-    fn moves_by_itself(&self, mut node: usize) -> bool {
-        let is_animated = |node: usize| {
-            let mut channels = self.rig.animations.iter().flat_map(|animation| &animation.channels);
-            channels.any(|channel| channel.node == node && !matches!(channel.keys, Keys::Morph(..)))
-        };
-        for _ in 0..self.rig.nodes.len() {
-            if self.number_of.contains_key(&node) {
-                return false;
-            }
-            if is_animated(node) {
-                return true;
-            }
-            let Some(parent) = self.rig.nodes[node].parent else { return false };
-            node = parent;
-        }
-        false
-    }
-
-    /// Whether a piece is mirrored, and the sources of its vertices, given its vertices in the flesh.
-    fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<(bool, Vec<Source>), FleshError> {
+    /// Whether a piece is mirrored, the sources of its vertices, given its vertices in the flesh, and their
+    /// [`Piece::offsets`].
+    fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<(bool, Vec<Source>, Offsets), FleshError> {
         let rig = self.rig;
         let part = &rig.surfaces[piece.surface].parts[piece.part];
         let positions = part.morphed(&rig.morph_weights(piece.node, None, 0.0));
@@ -441,8 +318,9 @@ impl Assembly<'_> {
         let carrier = if skin.is_none() { self.carrier(piece.node) } else { None };
         let source = |(vertex, x): (usize, &Vec3)| match (of_flesh.get(vertex), &skin) {
             (Some(&number), _) if number != u32::MAX => Source::Flesh(number),
-            (_, Some((rest_from_stored, numbers))) => {
-                Source::Joints(rest_from_stored.apply(*x), shares(&part.weights, vertex, numbers))
+            (_, Some(bound)) => {
+                let weights = shares(&part.weights, vertex, &bound.numbers);
+                Source::Joints(bound.rest(*x, &weights), weights)
             }
             (_, None) => {
                 let x = self.pose[piece.node].apply(*x);
@@ -453,28 +331,17 @@ impl Assembly<'_> {
                 }
             }
         };
-        let world_from_stored = skin.as_ref().map_or(&self.pose[piece.node], |(rest_from_stored, _)| rest_from_stored);
+        let vertices: Vec<Source> = positions.iter().enumerate().map(source).collect();
+        let rebound = skin.as_deref().filter(|bound| !bound.rebinds.is_empty());
+        let offsets_of = |bound: &BoundSkin| {
+            let offsets =
+                |(vertex, x): (usize, &Vec3)| bound.offsets(*x, &shares(&part.weights, vertex, &bound.numbers));
+            positions.iter().enumerate().map(offsets).collect()
+        };
+        let world_from_stored = skin.as_ref().map_or(&self.pose[piece.node], |bound| &bound.rest_from_stored);
         let is_mirrored = world_from_stored.linear.determinant() < 0.0;
-        Ok((is_mirrored, positions.iter().enumerate().map(source).collect()))
+        Ok((is_mirrored, vertices, rebound.map(offsets_of).unwrap_or_default()))
     }
-
-    /// The parent joint of a node, and the map from its transform to rest.
-    fn joint_above(&self, mut node: usize) -> Option<(u32, Affine)> {
-        for _ in 0..self.rig.nodes.len() {
-            if let Some(&joint) = self.number_of.get(&node) {
-                let motion = self.pose[node].after(&self.joints[joint as usize].from_rest);
-                return motion.inverse().map(|back| (joint, back));
-            }
-            node = self.rig.nodes[node].parent?;
-        }
-        None
-    }
-}
-
-/// Smallest and largest length scale factor.
-fn stretches(map: &Affine) -> [f64; 2] {
-    let sigma = svd3_plain(&map.linear).sigma.map(f64::abs);
-    [sigma.x.min(sigma.y).min(sigma.z), sigma.x.max(sigma.y).max(sigma.z)]
 }
 
 /// Triangles of several pieces with separate vertices.

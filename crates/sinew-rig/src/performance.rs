@@ -5,6 +5,7 @@ use sinew_math::Quaternion;
 
 use crate::animation::Animation;
 use crate::flesh::Flesh;
+use crate::motion::Motion;
 use crate::rig::Rig;
 
 /// A character that performs an animation.
@@ -24,7 +25,7 @@ pub struct Performance<'a> {
 
 impl Performance<'_> {
     /// Motions of the joints from rest at a simulation time \[s\].
-    pub fn motions(&self, time: f64) -> Vec<Pose> {
+    pub fn motions(&self, time: f64) -> Vec<Motion> {
         if time >= self.preroll {
             // In this order the animation starts exactly at its first frame, not at the key before.
             return self.flesh.motions(&self.rig.pose(self.animation, self.start + (time - self.preroll)));
@@ -35,9 +36,11 @@ impl Performance<'_> {
     }
 
     /// A fraction of the motion from rest: joints rotate relative to their parents, so that limbs stay intact.
-    fn on_the_way(&self, goal: &[Pose], share: f64) -> Vec<Pose> {
+    fn on_the_way(&self, goal: &[Motion], share: f64) -> Vec<Motion> {
+        let poses: Vec<Pose> = goal.iter().map(|motion| motion.pose).collect();
         let mut found: Vec<Option<Pose>> = vec![None; goal.len()];
-        (0..goal.len()).map(|joint| self.find(goal, share, joint, &mut found)).collect()
+        let found = |joint: usize| goal[joint].with_pose(self.find(&poses, share, joint, &mut found), share);
+        (0..goal.len()).map(found).collect()
     }
 
     fn find(&self, goal: &[Pose], share: f64, joint: usize, found: &mut [Option<Pose>]) -> Pose {

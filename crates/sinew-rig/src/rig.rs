@@ -19,6 +19,9 @@ pub struct Rig {
     pub skins: Vec<Skin>,
     /// Animations.
     pub animations: Vec<Animation>,
+    /// Nodes by the bone of a human that they are, with the names of VRM 1: `hips`, `leftUpperArm` … Empty if the file
+    /// does not say.
+    pub humanoid: BTreeMap<String, usize>,
     /// Materials and images of the surfaces.
     pub appearance: Appearance,
     /// Notes for the user.

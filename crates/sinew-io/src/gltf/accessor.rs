@@ -13,6 +13,11 @@ use crate::gltf::document::{Accessor, Document, Numbers, View};
 /// Limit on the memory for all-zero accessors, which need no bytes in the file: this many bytes per byte of the file.
 const ZEROS_PER_BYTE: usize = 16;
 
+/// Limit on the memory for compressed views: this many bytes per byte of the file and its companions, or
+/// [`UNPACKED_ALWAYS`] if that is more. Compressed characters take a fifth of their bytes or more.
+const UNPACKED_PER_BYTE: usize = 32;
+const UNPACKED_ALWAYS: usize = 1 << 20;
+
 /// The buffers of a file, opened on first use: a missing picture or animation does not matter here.
 pub(super) struct Buffers<'d, 't, 'a> {
     document: &'d Document<'t, 'a>,
@@ -22,6 +27,9 @@ pub(super) struct Buffers<'d, 't, 'a> {
     first_of: BTreeMap<&'d str, usize>,
     /// Bytes of buffers outside the file itself.
     opened_bytes: Cell<usize>,
+    /// Bytes of compressed views, unpacked on first use, and their sum.
+    unpacked: Vec<OnceCell<Vec<u8>>>,
+    unpacked_bytes: Cell<usize>,
 }
 
 impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
@@ -33,7 +41,9 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
             }
         }
         let opened = document.buffers.iter().map(|_| OnceCell::new()).collect();
-        Buffers { document, companions, opened, first_of, opened_bytes: Cell::new(0) }
+        let unpacked = document.views.iter().map(|_| OnceCell::new()).collect();
+        let (opened_bytes, unpacked_bytes) = (Cell::new(0), Cell::new(0));
+        Buffers { document, companions, opened, first_of, opened_bytes, unpacked, unpacked_bytes }
     }
 
     /// Bytes of the file and of the buffers opened so far.
@@ -82,12 +92,38 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
     /// All bytes of a buffer view.
     pub(super) fn view_bytes(&self, index: usize) -> Result<&[u8], ReadError> {
         let view: &View = &self.document.views[index];
-        let buffer = self.bytes(view.buffer)?;
-        let bytes = buffer.get(view.byte_offset..).and_then(|rest| rest.get(..view.byte_length));
+        let Some(packed) = &view.packed else {
+            return self.range(index, view.buffer, view.byte_offset, view.byte_length);
+        };
+        let cell = &self.unpacked[index];
+        if let Some(bytes) = cell.get() {
+            return Ok(bytes);
+        }
+        let bytes = self.range(index, packed.buffer, packed.byte_offset, packed.byte_length)?;
+        let place = self.document.container.place(view.offset);
+        let total = self.unpacked_bytes.get().saturating_add(packed.layout.byte_length());
+        let limit = self.known_bytes().saturating_mul(UNPACKED_PER_BYTE).max(UNPACKED_ALWAYS);
+        if total > limit {
+            let what = format!("compressed geometry of more than {limit} bytes");
+            let hint = "unpack it with `npx @gltf-transform/cli copy in.glb out.glb`";
+            return Err(ReadError::Unsupported { place, what, hint });
+        }
+        let unpacked = packed.layout.unpack(bytes).map_err(|reason| ReadError::Syntax {
+            place,
+            reason: format!("the compressed data of bufferViews[{index}] {reason}"),
+        })?;
+        self.unpacked_bytes.set(total);
+        Ok(cell.get_or_init(|| unpacked))
+    }
+
+    /// Bytes of a buffer, for a view.
+    fn range(&self, view: usize, buffer: usize, byte_offset: usize, byte_length: usize) -> Result<&[u8], ReadError> {
+        let buffer = self.bytes(buffer)?;
+        let bytes = buffer.get(byte_offset..).and_then(|rest| rest.get(..byte_length));
         bytes.ok_or_else(|| ReadError::Count {
-            place: self.document.container.place(view.offset),
-            what: format!("bytes of bufferViews[{index}]"),
-            promised: (view.byte_offset as u64).saturating_add(view.byte_length as u64),
+            place: self.document.container.place(self.document.views[view].offset),
+            what: format!("bytes of bufferViews[{view}]"),
+            promised: (byte_offset as u64).saturating_add(byte_length as u64),
             found: buffer.len() as u64,
         })
     }
@@ -259,7 +295,10 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         let view = accessor.numbers.view.map(|view| &views[view]);
         match (view, container.bin) {
             (Some(view), Some((_, bin_at)))
-                if view.buffer == 0 && buffers[0].uri.is_none() && accessor.sparse.is_none() =>
+                if view.buffer == 0
+                    && view.packed.is_none()
+                    && buffers[0].uri.is_none()
+                    && accessor.sparse.is_none() =>
             {
                 let stride = view.stride.unwrap_or(accessor.width * accessor.numbers.kind.size());
                 Place::Byte(bin_at + view.byte_offset + accessor.numbers.byte_offset + element * stride)

@@ -6,12 +6,14 @@ use crate::binary::NumberKind;
 use crate::error::{Place, ReadError};
 use crate::gltf::container::Container;
 use crate::gltf::json::{Json, Value};
+use crate::gltf::meshopt;
 
 /// Vertex attributes to read, in the order of [`Primitive::attributes`].
 pub(super) const ATTRIBUTES: [&str; 4] = ["POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"];
 
-/// Prefixes of required extensions that do not affect vertex positions. [`QUANTIZATION`] is supported too.
-const HARMLESS: [&str; 8] = [
+/// Prefixes of required extensions that do not affect vertex positions. [`QUANTIZATION`] and [`meshopt::EXTENSIONS`] are
+/// supported too.
+const HARMLESS: [&str; 10] = [
     "KHR_materials_",
     "KHR_texture_",
     "EXT_texture_",
@@ -20,6 +22,8 @@ const HARMLESS: [&str; 8] = [
     "KHR_animation_",
     "KHR_xmp",
     "KHR_node_visibility",
+    "VRM",
+    "VRMC_",
 ];
 const QUANTIZATION: &str = "KHR_mesh_quantization";
 pub(super) const DRACO: &str = "KHR_draco_mesh_compression";
@@ -91,6 +95,16 @@ pub(super) struct View {
     pub byte_offset: usize,
     pub byte_length: usize,
     pub stride: Option<usize>,
+    /// Where its bytes are, if compressed.
+    pub packed: Option<Packed>,
+}
+
+/// Compressed bytes of a view.
+pub(super) struct Packed {
+    pub buffer: usize,
+    pub byte_offset: usize,
+    pub byte_length: usize,
+    pub layout: meshopt::Layout,
 }
 
 pub(super) struct Buffer<'a> {
@@ -268,6 +282,7 @@ impl<'t, 'a> Document<'t, 'a> {
                 byte_offset: view.whole("byteOffset")?.unwrap_or(0),
                 byte_length: view.needed("byteLength")?,
                 stride: view.whole("byteStride")?,
+                packed: parse_packed(&view, document.buffers.len())?,
             });
         }
         for (i, value) in root.list("accessors")?.into_iter().enumerate() {
@@ -335,10 +350,11 @@ fn check_extensions(root: &Object) -> Result<(), ReadError> {
     for value in root.value.get("extensionsRequired").into_iter().flat_map(Value::items) {
         let name = value.text().unwrap_or_default();
         let place = root.container.place(value.offset());
-        if name == DRACO || name.ends_with("_meshopt_compression") {
+        if name == DRACO {
             return Err(compressed(place, &name));
         }
-        if name != QUANTIZATION && !HARMLESS.iter().any(|known| name.starts_with(known)) {
+        let is_read = name == QUANTIZATION || meshopt::EXTENSIONS.contains(&&*name);
+        if !is_read && !HARMLESS.iter().any(|known| name.starts_with(known)) {
             let what = format!("the required extension {name}");
             return Err(ReadError::Unsupported { place, what, hint: "export the file without this extension" });
         }
@@ -348,8 +364,38 @@ fn check_extensions(root: &Object) -> Result<(), ReadError> {
 
 pub(super) fn compressed(place: Place, name: &str) -> ReadError {
     let what = format!("compressed geometry ({name})");
-    let hint = "export without mesh compression, or unpack it with `gltf-transform copy in.glb out.glb`";
+    let hint = "unpack it with `npx @gltf-transform/cli copy in.glb out.glb`, or export without mesh compression";
     ReadError::Unsupported { place, what, hint }
+}
+
+/// The compressed bytes of a view, if it has some.
+fn parse_packed(view: &Object, buffer_count: usize) -> Result<Option<Packed>, ReadError> {
+    let Some(extensions) = view.object("extensions")? else { return Ok(None) };
+    let Some(name) = meshopt::EXTENSIONS.into_iter().find(|name| extensions.value.get(name).is_some()) else {
+        return Ok(None);
+    };
+    let Some(packed) = extensions.object(name)? else { return Ok(None) };
+    let word = |key: &str| packed.value.get(key).and_then(Value::text);
+    let mode = word("mode").and_then(|name| meshopt::Mode::from_name(&name));
+    let filter = word("filter").map_or(Some(meshopt::Filter::None), |name| meshopt::Filter::from_name(&name));
+    let layout = meshopt::Layout {
+        mode: mode.ok_or_else(|| packed.wrong("has no known `mode`"))?,
+        filter: filter.ok_or_else(|| packed.wrong("has an unknown `filter`"))?,
+        count: packed.needed("count")?,
+        stride: packed.needed("byteStride")?,
+    };
+    if let Some(fault) = layout.fault() {
+        return Err(packed.wrong(fault));
+    }
+    if layout.byte_length() != view.needed("byteLength")? {
+        return Err(packed.wrong("unpacks to another number of bytes than the view has"));
+    }
+    Ok(Some(Packed {
+        buffer: packed.needed_index("buffer", "buffer", buffer_count)?,
+        byte_offset: packed.whole("byteOffset")?.unwrap_or(0),
+        byte_length: packed.needed("byteLength")?,
+        layout,
+    }))
 }
 
 fn parse_accessor(accessor: &Object, view_count: usize) -> Result<Accessor, ReadError> {

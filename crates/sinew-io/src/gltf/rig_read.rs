@@ -36,17 +36,17 @@ pub(super) fn read_rig(bytes: &[u8], companions: &dyn Companions) -> Result<Rig,
         root: Object::new(&container, document.root, String::new())?,
         buffers: Buffers::new(&document, companions),
         spent: 0,
+        problems: Vec::new(),
         notes: Vec::new(),
         left_out: BTreeSet::new(),
     };
-    let mut rig = Rig { skins: reader.skins()?, ..Rig::default() };
-    reader.add_nodes(&mut rig)?;
-    rig.surfaces = reader.surfaces(&joint_limits(&rig))?;
-    reader.check_node_weights(&mut rig)?;
-    rig.animations = reader.animations(&rig)?;
-    rig.appearance = reader.appearance()?;
-    rig.notes = reader.into_notes();
-    Ok(rig)
+    let read = reader.rig();
+    let rig = reader.or_problem(read);
+    match (rig, reader.problems.len()) {
+        (Some(rig), 0) => Ok(Rig { notes: reader.into_notes(), ..rig }),
+        (_, 1) => Err(reader.problems.swap_remove(0)),
+        _ => Err(ReadError::Several(reader.problems)),
+    }
 }
 
 /// Reads a document; counts its elements, and collects notes.
@@ -57,6 +57,8 @@ pub(super) struct RigReader<'d, 't, 'a> {
     pub buffers: Buffers<'d, 't, 'a>,
     /// Elements read so far.
     spent: usize,
+    /// What is wrong with skins, parts of surfaces and channels of animations, each of which is read by itself.
+    pub problems: Vec<ReadError>,
     pub notes: Vec<String>,
     /// Content of the file that a rig cannot hold.
     pub left_out: BTreeSet<String>,
@@ -76,6 +78,10 @@ fn joint_limits(rig: &Rig) -> Vec<Option<JointLimit>> {
     for node in &rig.nodes {
         if let (Some(surface), Some(skin)) = (node.surface, node.skin) {
             let new = JointLimit { skin, joint_count: rig.skins[skin].joints.len() };
+            if new.joint_count == 0 {
+                // It could not be read, which is told.
+                continue;
+            }
             let limit = limits[surface].get_or_insert(new);
             if new.joint_count < limit.joint_count {
                 *limit = new;
@@ -128,8 +134,30 @@ impl RigReader<'_, '_, '_> {
         Ok(numbers)
     }
 
+    /// Everything but the notes. What is wrong with single parts is among the problems.
+    fn rig(&mut self) -> Result<Rig, ReadError> {
+        let mut rig = Rig { skins: self.skins()?, ..Rig::default() };
+        self.add_nodes(&mut rig)?;
+        rig.surfaces = self.surfaces(&joint_limits(&rig))?;
+        self.check_node_weights(&mut rig)?;
+        rig.animations = self.animations(&rig)?;
+        rig.appearance = self.appearance()?;
+        rig.humanoid = self.humanoid()?;
+        Ok(rig)
+    }
+
     fn skins(&mut self) -> Result<Vec<Skin>, ReadError> {
-        self.root.objects("skins")?.iter().map(|skin| self.skin(skin)).collect()
+        let mut skins = Vec::new();
+        for skin in self.root.objects("skins")? {
+            let read = self.skin(&skin);
+            skins.push(self.or_problem(read).unwrap_or_default());
+        }
+        Ok(skins)
+    }
+
+    /// Keeps an error for later.
+    pub(super) fn or_problem<T>(&mut self, result: Result<T, ReadError>) -> Option<T> {
+        result.map_err(|error| self.problems.push(error)).ok()
     }
 
     fn skin(&mut self, skin: &Object) -> Result<Skin, ReadError> {

@@ -20,7 +20,8 @@ impl RigReader<'_, '_, '_> {
             let samplers = animation.objects("samplers")?;
             let mut read = Animation { name: animation.name_or_empty(), channels: Vec::new() };
             for channel in animation.objects("channels")? {
-                let Some(channel) = self.channel(&channel, &samplers, rig)? else { continue };
+                let channel = self.channel(&channel, &samplers, rig);
+                let Some(channel) = self.or_problem(channel).flatten() else { continue };
                 if let (Transform::Matrix(_), false) =
                     (rig.nodes[channel.node].transform, matches!(channel.keys, Keys::Morph(..)))
                 {

@@ -54,7 +54,8 @@ impl RigReader<'_, '_, '_> {
                 self.left_out.insert("primitives of points and lines".into());
                 continue;
             }
-            let part = self.part(object, primitive, &names, limit)?;
+            let read = self.part(object, primitive, &names, limit);
+            let Some(part) = self.or_problem(read) else { continue };
             if part.triangles.is_empty() {
                 self.left_out.insert("primitives without a triangle".into());
                 continue;

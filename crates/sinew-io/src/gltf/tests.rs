@@ -122,7 +122,11 @@ fn indices_and_counts_that_lie_are_refused_with_their_path() {
         ("/asset/version", json!("1.0"), "glTF version 1.0 cannot be read"),
         ("/asset", json!({}), "asset has no `version`"),
         ("/extensionsRequired", json!(["KHR_draco_mesh_compression"]), "KHR_draco_mesh_compression"),
-        ("/extensionsRequired", json!(["EXT_meshopt_compression"]), "hint: export without mesh compression"),
+        (
+            "/extensionsRequired",
+            json!(["KHR_draco_mesh_compression"]),
+            "hint: unpack it with `npx @gltf-transform/cli copy",
+        ),
         ("/extensionsRequired", json!(["EXT_mesh_gpu_instancing"]), "the required extension EXT_mesh_gpu_instancing"),
     ] {
         let said = refusal(|document| {

@@ -16,7 +16,7 @@ use sinew_fem::Frame;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 use sinew_raster::{Bounds, Coat, CoatTriangle, Finish, Paint, Pigment, Rgb, Surface};
-use sinew_rig::{Part, Piece, Source, characters};
+use sinew_rig::{Motion, Part, Piece, Source, characters};
 use sinew_scene::spec::Scene;
 use sinew_scene::spec::motion::pose;
 use sinew_scene::spec::rig::Rig as Settings;
@@ -77,7 +77,7 @@ impl Wardrobe {
     /// What a body wears at rest.
     pub(crate) fn dress_at_rest(&self, body: usize, triangles: &[[u32; 3]], flesh: &[Vec3]) -> Option<Dressed> {
         let costume = self.costumes.get(&body).filter(|costume| costume.fits(triangles, flesh.len()))?;
-        let still = vec![Pose::identity(); costume.character.flesh.joints.len()];
+        let still = vec![Motion::identity(); costume.character.flesh.joints.len()];
         Some(Dressed { costume: costume.clone(), followers: costume.placed(&still, flesh) })
     }
 
@@ -197,7 +197,7 @@ impl Costume {
         self.placed(&self.character.performance(&self.settings).motions(time), flesh)
     }
 
-    fn placed(&self, motions: &[Pose], flesh: &[Vec3]) -> Vec<[f32; 3]> {
+    fn placed(&self, motions: &[Motion], flesh: &[Vec3]) -> Vec<[f32; 3]> {
         let to_scene = |x: Vec3| self.place.to_world(x * self.scale);
         points_f32(&self.character.flesh.place_piece(&self.followers.piece, flesh, motions, to_scene))
     }
@@ -252,7 +252,7 @@ impl<'a> Tailor<'a> {
     fn of_followers(&mut self, bones: &[&str]) -> Followers {
         let character = self.character;
         let mut cloth = Cloth::default();
-        let (mut triangles, mut vertices) = (Vec::new(), Vec::new());
+        let (mut triangles, mut vertices, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
         for piece in &character.flesh.pieces {
             if bones.iter().any(|bone| piece.has_name(&character.rig, bone)) {
                 continue;
@@ -270,12 +270,13 @@ impl<'a> Tailor<'a> {
                 triangles.push(corners.map(|vertex| {
                     *new_of.entry(vertex).or_insert_with(|| {
                         vertices.push(piece.vertices[vertex as usize].clone());
+                        offsets.push(piece.offsets.get(vertex as usize).cloned().unwrap_or_default());
                         vertices.len() as u32 - 1
                     })
                 }));
             }
         }
-        let piece = Piece { node: 0, surface: 0, part: 0, is_mirrored: false, vertices };
+        let piece = Piece { node: 0, surface: 0, part: 0, is_mirrored: false, vertices, offsets };
         Followers { piece, triangles, coat: cloth.finish() }
     }
 

@@ -222,7 +222,7 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
         skins: vec![skin],
         animations,
         appearance: Appearance { materials: vec![material], ..Appearance::default() },
-        notes: Vec::new(),
+        ..Rig::default()
     })
 }
 

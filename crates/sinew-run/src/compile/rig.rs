@@ -10,7 +10,7 @@ use sinew_geometry::embedding::Embedding;
 use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::proximity::RestSurface;
 use sinew_geometry::shape::{Capsule, Pose};
-use sinew_math::Vec3;
+use sinew_math::{Mat3, Vec3};
 use sinew_rig::{Bone, Flesh};
 use sinew_scene::spec::body::Body;
 use sinew_scene::spec::material::material_spec;
@@ -34,6 +34,8 @@ const HARD_DEPTH: f64 = 2.0;
 /// Joints that rotate by less, or move by less relative to the size of the body, are at rest. Files have single
 /// precision, and the solver cannot balance forces that are rounding errors.
 const AT_REST: f64 = 1e-6;
+/// Bones of joints that stretch by less keep their length: keys of scale are rarely exactly one.
+const SAME_LENGTH: f64 = 1e-3;
 /// Springs of soft bones per edge of a cell.
 const SPRINGS_PER_EDGE: f64 = 1.0;
 /// No joint.
@@ -67,6 +69,7 @@ impl Compiler<'_> {
         };
         let notes = character.rig.notes.iter().chain(&character.flesh.notes);
         self.notes.extend(notes.map(|note| format!("{file}: {note}")));
+        self.note_posture(index, &character);
         Ok(character)
     }
 
@@ -105,7 +108,9 @@ impl Compiler<'_> {
             }
             drivers[joint] = Some(FollowedBy::Pin(data.name.clone()));
             let pivot = place.to_world(data.place * body.scale);
-            self.drive_joint(format!("{}.pin.{}", body.name, data.name), &tracks[joint]);
+            let prefix = format!("{}.pin.{}", body.name, data.name);
+            self.stretch_joint(&prefix, &tracks[joint]);
+            self.drive_joint(prefix, &tracks[joint]);
             let name = data.name.clone();
             self.builder.pin(PinParams { body: index, name, nodes, axes: [true; 3], pivot, offsets: Vec::new() });
         }
@@ -259,6 +264,21 @@ impl Compiler<'_> {
         self.driver.vectors.push((format!("{prefix}.rotation"), new(&track.rotation)));
     }
 
+    /// Bones that hold nodes stretch with their joint.
+    fn stretch_joint(&mut self, prefix: &str, track: &JointTrack) {
+        if track.stretch.iter().all(|(_, stretch)| (*stretch - Mat3::identity()).norm() < SAME_LENGTH) {
+            return;
+        }
+        let axes = ["x", "y", "z"];
+        for (i, row) in axes.iter().enumerate() {
+            for (j, column) in axes.iter().enumerate() {
+                let points = track.stretch.iter().map(|(time, stretch)| (*time, stretch.rows[i][j])).collect();
+                let track = Track::new(points, Interpolation::Linear);
+                self.driver.scalars.push((format!("{prefix}.deformation.{row}{column}"), track));
+            }
+        }
+    }
+
     /// The motion of every joint over the run: first from rest to the start of the animation, then the animation.
     fn joint_tracks(&self, body: &Body, rig: &Rig, place: &Pose, rigged: &RiggedBody) -> Vec<JointTrack> {
         let scene = self.scene;
@@ -275,12 +295,15 @@ impl Compiler<'_> {
                 let before = joint.place * body.scale;
                 let after = motion.to_world(joint.place) * body.scale;
                 let moved = place.to_world(after) - place.to_world(before);
-                let turned = place.rotation.rotate(motion.rotation.log_map());
+                let turned = place.rotation.rotate(motion.pose.rotation.log_map());
                 let is_at_rest = turned.norm() < AT_REST && moved.norm() < AT_REST * size;
                 let [moved, turned] = if is_at_rest { [Vec3::zero(); 2] } else { [moved, turned] };
                 let last = track.rotation.last().map_or(Vec3::zero(), |&(_, last)| Vec3::from(last));
                 track.translation.push((time, moved.to_array()));
                 track.rotation.push((time, nearest_turn(turned, last).to_array()));
+                let turn = place.rotation.to_matrix();
+                let stretch = motion.stretch.map(|(stretch, _)| turn * stretch * turn.transpose());
+                track.stretch.push((time, stretch.unwrap_or_else(Mat3::identity)));
             }
         }
         tracks
@@ -307,6 +330,7 @@ fn nearest_turn(turn: Vec3, last: Vec3) -> Vec3 {
 struct JointTrack {
     translation: Vec<(f64, [f64; 3])>,
     rotation: Vec<(f64, [f64; 3])>,
+    stretch: Vec<(f64, Mat3)>,
 }
 
 /// Joints and weights of each node, which sum to one: from the skin that its cells carry, and further inside from the

@@ -3,6 +3,7 @@
 use sinew_geometry::TriMesh;
 use sinew_geometry::lattice::{HexLattice, LatticeOptions};
 use sinew_rig::{Flesh, Glue, Stray};
+use sinew_scene::spec::Up;
 use sinew_scene::spec::body::Body;
 use sinew_scene::spec::rig::{Hold, Rig};
 use sinew_scene::{Character, Diagnostic, Dimension, format_quantity};
@@ -45,6 +46,11 @@ impl Held<'_> {
     }
 }
 
+/// The joints that own vertices.
+fn owning(own: &[Vec<u32>]) -> Vec<usize> {
+    (0..own.len()).filter(|&joint| !own[joint].is_empty()).collect()
+}
+
 impl Compiler<'_> {
     /// Checks that joints are near their skin. Guessed bones lie between joints, so most joints must be; bones given by
     /// the scene may lie anywhere.
@@ -73,7 +79,33 @@ impl Compiler<'_> {
         None
     }
 
-    /// Bones are rigid: they cannot follow a joint that mirrors or collapses, and do not scale with one.
+    /// Notes a character that is probably not in meters, or lies on its side.
+    pub(super) fn note_posture(&mut self, index: usize, character: &Character) {
+        let body = &self.scene.body[index];
+        let posture = character.flesh.posture(&character.rig, body.scale);
+        if let Some(units) = posture.scales() {
+            let length = |value: f64| format_quantity(rounded_up(value), Dimension::LENGTH);
+            let ways = units.iter().map(|(unit, scale)| {
+                format!(
+                    "; `scale = {}` if its file is in {unit} ({} then)",
+                    scale * body.scale,
+                    length(posture.size * scale)
+                )
+            });
+            let ways: String = ways.collect();
+            self.notes.push(format!("{}: the character is {} large{ways}", body.name, length(posture.size)));
+        }
+        let up = [Up::X, Up::Y, Up::Z].iter().position(|up| *up == self.scene.up);
+        if let Some(axis) = posture.up.filter(|axis| Some(*axis) != up) {
+            let axis = ["x", "y", "z"][axis];
+            self.notes.push(format!(
+                "{}: the character lies on its side: {axis} runs from its feet to its hips; `up = \"{axis}\"` (`--up {axis}` of `sinew skin`) if it stands",
+                body.name
+            ));
+        }
+    }
+
+    /// Bones cannot follow a joint that mirrors or collapses, and only those that hold cells stretch with one.
     pub(super) fn check_scales(
         &mut self,
         index: usize,
@@ -112,8 +144,10 @@ impl Compiler<'_> {
             problems.push(problem.hint("bones cannot follow that: remove this scale, or bind with it"));
         }
         if problems.is_empty() && largest > MAX_SCALE {
-            self.notes
-                .push(format!("{}: joints are scaled by up to {largest:.2}, which bones do not follow", body.name));
+            self.notes.push(format!(
+                "{}: joints are scaled by up to {largest:.2}: bones that hold cells stretch with them, soft and sliding ones do not",
+                body.name
+            ));
         }
         problems
     }
@@ -131,6 +165,13 @@ impl Compiler<'_> {
             body.name,
             flesh.joints.len()
         ));
+        let own = flesh.own_vertices();
+        if let (&[only], true) = (&owning(&own)[..], flesh.joints.len() > 1) {
+            self.notes.push(format!(
+                "{}: all of the skin moves with the joint \"{}\", so that nothing bends; is it bound to its skeleton?",
+                body.name, flesh.joints[only].name
+            ));
+        }
         if !are_guessed(rig) {
             let bones = held.bones.iter().zip(&held.bone_holds);
             let idle: Vec<String> = bones
@@ -146,7 +187,6 @@ impl Compiler<'_> {
             }
             return;
         }
-        let own = flesh.own_vertices();
         let loose: Vec<String> = (0..flesh.joints.len())
             .filter(|&joint| !own[joint].is_empty() && !held.joint_holds[joint])
             .map(|joint| flesh.joints[joint].name.clone())

@@ -176,5 +176,5 @@ impl Checker<'_> {
 
 /// Whether a file may contain a skeleton.
 fn is_gltf(file: &str) -> bool {
-    [".glb", ".gltf"].iter().any(|end| file.to_ascii_lowercase().ends_with(end))
+    [".glb", ".gltf", ".vrm"].iter().any(|end| file.to_ascii_lowercase().ends_with(end))
 }

@@ -4,6 +4,9 @@ use super::SkinFormat;
 
 /// Fraction of a frame within which two times are equal.
 const SLACK: f64 = 1e-6;
+/// Times this close to a simulated frame, in whole frames, are meant to be that frame: keys in files have single
+/// precision, which at frame 10 000 is half of this.
+const SAME: f64 = 1e-3;
 
 /// Frames that are written.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +38,10 @@ impl Shutter {
         if time < start - SLACK / self.frame_rate {
             return None;
         }
-        // Rounding to six digits keeps the written text short.
-        let code = (time * self.rate() * 1e6).round() / 1e6;
+        let exact = time * self.rate();
+        let frame = (exact * self.every as f64).round() / self.every as f64;
+        // Otherwise, rounding to six digits keeps the written text short.
+        let code = if (exact - frame).abs() < SAME { frame } else { (exact * 1e6).round() / 1e6 };
         let is_shown = |code: f64| match self.frames {
             Some([first, last]) => code >= first as f64 - SLACK && code <= last as f64 + SLACK,
             None => true,

@@ -19,7 +19,7 @@ words! {
 table! {
     /// A lattice of cells that fills a closed surface; the surface is embedded in it and moves with it.
     pub struct FillMesh as "fill mesh" {
-        /// The surface (.obj, .ply, .stl, .glb, .gltf), relative to the scene. Its groups become regions.
+        /// The surface (.obj, .ply, .stl, .glb, .gltf, .vrm), relative to the scene. Its groups become regions.
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
         /// Kinds of cells to leave out; a surface consists of triangles, quads and polygons.
         skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);

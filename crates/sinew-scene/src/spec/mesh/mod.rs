@@ -223,7 +223,7 @@ fn tet_count(volume: f64, cell: f64) -> f64 {
 /// Short forms of `from`: `from = "hand.obj"` stands for `from = "fill", surface = "hand.obj"`. Each entry has the
 /// value of `from`, the key of the file name, and the file extensions.
 pub(crate) const SHORT_FORMS: [(&str, &str, &[&str]); 2] = [
-    ("fill", "surface", &["obj", "ply", "stl", "glb", "gltf"]),
+    ("fill", "surface", &["obj", "ply", "stl", "glb", "gltf", "vrm"]),
     ("file", "file", &["vtu", "vtk", "msh", "ele", "inp", "feb", "mesh"]),
 ];
 
