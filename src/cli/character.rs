@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use sinew_io::bvh;
 use sinew_io::gltf::write_rig;
 use sinew_record::record::write_file;
 use sinew_rig::Rig;
@@ -19,7 +20,7 @@ pub struct Arguments {
     #[arg(value_parser = character)]
     pub character: Character,
 
-    /// Output file (.glb or .gltf) [default: CHARACTER.glb]
+    /// Output file (.glb, .gltf, or .bvh for the joints with one animation) [default: CHARACTER.glb]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
@@ -67,14 +68,21 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let named = |text: String| text.replace("`frame_rate`", "`--frame-rate`").replace("`seconds`", "`--seconds`");
     let rig = generate(&params).map_err(|error| other(named(error.to_string())))?;
     let output = arguments.output.clone().unwrap_or_else(|| format!("{}.glb", arguments.character.name()).into());
-    let is_text = match output.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).as_deref() {
-        Some("glb") => false,
-        Some("gltf") => true,
-        _ => return Err(other(format!("{}: characters are written as .glb or .gltf", output.display()))),
-    };
+    let end = output.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if !["glb", "gltf", "bvh"].contains(&end.as_str()) {
+        return Err(other(format!(
+            "{}: characters are written as .glb or .gltf, their motions as .bvh",
+            output.display()
+        )));
+    }
     check_outputs([] as [&Path; 0], [&output].into_iter().chain(&arguments.bones))
         .map_err(|error| other(error.to_string()))?;
-    let bytes = write_rig(&rig, !is_text).map_err(|error| other(error.to_string()))?;
+    let animation = rig.animation(params.motion).map_err(|error| other(error.to_string()))?;
+    let bytes = match (end.as_str(), animation) {
+        ("bvh", Some(animation)) => bvh::write(&rig, animation, params.frame_rate),
+        _ => write_rig(&rig, end == "glb"),
+    };
+    let bytes = bytes.map_err(|error| other(error.to_string()))?;
     write_file(&output, &bytes).map_err(|error| other(error.to_string()))?;
     let vertices: usize = rig.surfaces.iter().flat_map(|surface| &surface.parts).map(|part| part.positions.len()).sum();
     let animations: Vec<&str> = rig.animations.iter().map(|animation| animation.name.as_str()).collect();

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use sinew_fem::Simulation;
 use sinew_geometry::Aabb;
+use sinew_rig::retarget::{JointMatch, MatchKind};
 use sinew_run::overview::{Overview, PartOverview};
 use sinew_run::value_names::check_compared;
 use sinew_scene::spec::body::Body;
 use sinew_scene::value_table::ValueKind;
-use sinew_scene::{Dimension, Scene, format_number, format_quantity};
+use sinew_scene::{Character, Dimension, Scene, format_number, format_quantity};
 
 use super::console::{self, Console};
 use super::progress::duration;
@@ -44,6 +45,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         match checked {
             Ok((overview, scene)) => {
                 let mut text = summary(&path.display().to_string(), &scene, &overview);
+                text += &motions(&scene);
                 if arguments.values {
                     text += &values(&overview.simulation);
                 }
@@ -102,6 +104,28 @@ fn summary(name: &str, scene: &Scene, overview: &Overview) -> String {
     text += &format!("  expected: about {:.0} MiB", (overview.memory / (1024.0 * 1024.0)).max(1.0));
     let seconds = format!("{:.0e}", overview.seconds.max(1.0)).parse().unwrap_or(overview.seconds);
     text += &format!(" and roughly {} on this machine\n", duration(Duration::from_secs_f64(seconds)));
+    text
+}
+
+/// Motions from elsewhere, joint by joint: who follows whom, and why.
+fn motions(scene: &Scene) -> String {
+    let mut text = String::new();
+    for body in &scene.body {
+        let (Some(rig), Some((_, file))) = (&body.rig, body.mesh.source().file()) else { continue };
+        let (Some(motion), Ok(character)) = (&rig.motion, Character::load(scene.source.folder(), file, rig)) else {
+            continue;
+        };
+        let Some(report) = &character.motion else { continue };
+        text += &format!("  motion {motion} on {}, {} frames\n", body.name, report.frame_count);
+        let row = |joint: &JointMatch| {
+            let human = joint.role.clone().unwrap_or_default();
+            let follows = if joint.sources.is_empty() { "keeps its pose".into() } else { joint.sources.join(" and ") };
+            vec![format!("    {}", joint.target), human, follows, joint.kind.map_or("", MatchKind::name).into()]
+        };
+        let mut rows = vec![["    joint", "of a human", "follows", "by"].map(String::from).to_vec()];
+        rows.extend(report.joints.iter().map(row));
+        text += &table::layout(&rows, &[]);
+    }
     text
 }
 

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use sinew_geometry::TriMesh;
 use sinew_io::load_rig;
 use sinew_record::record::write_file;
-use sinew_rig::{Flesh, FleshParams, Rig};
+use sinew_rig::{Animation, Flesh, FleshParams, Rig, RigError};
 use sinew_run::manifest::{Manifest, Origin};
 use sinew_run::run::RunOptions;
+use sinew_scene::motion;
 use sinew_scene::output::check_outputs;
+use sinew_scene::spec::rig::{self, Keep, MotionRest};
 use sinew_scene::{Dimension, Scene, format_quantity};
 
 use super::console::{self, Console};
@@ -47,6 +49,27 @@ pub struct Arguments {
     /// Name of the animation [default: the first animation]
     #[arg(long, value_name = "NAME")]
     pub animation: Option<String>,
+
+    /// Another motion than those of the character: a file (.bvh, .glb, .gltf, .vrm), poses as text (.toml), or walk,
+    /// wave, squat, fist, range-of-motion; --animation chooses in the file. Joints are matched by their names
+    #[arg(long, value_name = "FILE|NAME")]
+    pub motion: Option<String>,
+
+    /// A joint of the motion and the joint of the character that follows it; before all names, any number of times
+    #[arg(long, value_name = "SOURCE=TARGET", value_parser = joint_pair, requires = "motion")]
+    pub map: Vec<(String, String)>,
+
+    /// The character performs the motion on the spot
+    #[arg(long, requires = "motion")]
+    pub in_place: bool,
+
+    /// Feet, hands or both stay where the motion has them, although limbs have other lengths
+    #[arg(long, value_name = "feet|hands|feet,hands", value_delimiter = ',', value_parser = ["feet", "hands"], requires = "motion")]
+    pub keep: Vec<String>,
+
+    /// The pose of the motion that corresponds to the rest pose of the character: that of the file, or the first frame
+    #[arg(long, value_name = "POSE", default_value = "file", value_parser = ["file", "first-frame"])]
+    pub motion_rest: String,
 
     /// Edge of a lattice cell, for example "5 mm" [default: about 20000 cells]
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
@@ -159,6 +182,12 @@ fn rate(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0).ok_or_else(|| "must be positive".into())
 }
 
+fn joint_pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').map(|(source, target)| (source.trim().to_string(), target.trim().to_string()));
+    pair.filter(|(source, target)| !source.is_empty() && !target.is_empty())
+        .ok_or_else(|| "a joint of the motion and one of the character, for example LeftArm=upper_arm.L".into())
+}
+
 fn frames(text: &str) -> Result<[usize; 2], String> {
     let ends = text.split_once("..").map(|(first, last)| [first, last].map(|end| end.trim().parse().ok()));
     match ends {
@@ -195,7 +224,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
-    let rig = load_rig(&arguments.character).map_err(|error| {
+    let mut rig = load_rig(&arguments.character).map_err(|error| {
         let extension = arguments.character.extension().unwrap_or_default();
         let is_told = ["glb", "gltf", "vrm"].iter().any(|known| extension.eq_ignore_ascii_case(known))
             || error.to_string().contains("hint: ");
@@ -207,7 +236,9 @@ pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Resul
         Failure::Other(format!("{error}{hint}"))
     })?;
     let outputs = arguments.outputs();
-    check(arguments, &rig, &outputs)?;
+    let moved = motion::perform(&mut rig, Path::new(""), &arguments.motion_settings());
+    let faults = moved.err().unwrap_or_default().into_iter().map(|(_, fault)| fault).collect();
+    check(arguments, &rig, &outputs, faults)?;
     let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let character = std::path::absolute(&arguments.character)
         .map_err(|source| Failure::Write { what: arguments.character.display().to_string(), source })?;
@@ -239,6 +270,31 @@ pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Resul
 }
 
 impl Arguments {
+    /// The keys of the rig that say how the character moves.
+    fn motion_settings(&self) -> rig::Rig {
+        rig::Rig {
+            motion: self.motion.clone(),
+            animation: self.animation.clone(),
+            motion_map: self.map.iter().cloned().collect(),
+            in_place: self.in_place,
+            keep: [("feet", Keep::Feet), ("hands", Keep::Hands)]
+                .into_iter()
+                .filter(|(word, _)| self.keep.iter().any(|kept| kept == word))
+                .map(|(_, keep)| keep)
+                .collect(),
+            motion_rest: if self.motion_rest == "file" { MotionRest::File } else { MotionRest::FirstFrame },
+            ..rig::Rig::default()
+        }
+    }
+
+    /// The motion from elsewhere, which was added last, or an animation of the character.
+    fn chosen<'a>(&self, rig: &'a Rig) -> Result<Option<&'a Animation>, RigError> {
+        match self.motion {
+            Some(_) => Ok(rig.animations.last()),
+            None => rig.animation(self.animation.as_deref()),
+        }
+    }
+
     /// The output files, at least one.
     pub(super) fn outputs(&self) -> Vec<PathBuf> {
         let mut outputs = self.output.clone();
@@ -253,9 +309,10 @@ impl Arguments {
     }
 }
 
-/// Finds all errors that do not need the scene.
-fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Failure> {
-    let mut problems = Vec::new();
+/// Finds all errors that do not need the scene; `faults` are those of a motion from elsewhere.
+fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf], faults: Vec<String>) -> Result<(), Failure> {
+    let is_moved = faults.is_empty();
+    let mut problems = faults;
     for path in outputs {
         let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
         if !matches!(end.as_deref(), Some("usda" | "usdc" | "usdz" | "pc2" | "glb")) {
@@ -270,7 +327,8 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
         problems.push("--correctives: no output is a .glb file; hint: add -o CHARACTER_flesh.glb".into());
     }
     let bones = (arguments.bones != "auto").then(|| Path::new(&arguments.bones));
-    let read = [arguments.character.as_path()].into_iter().chain(bones);
+    let motion = arguments.motion.as_deref().filter(|motion| !motion::is_built_in(motion)).map(Path::new);
+    let read = [arguments.character.as_path()].into_iter().chain(bones).chain(motion);
     let written = if arguments.scene.is_some() { arguments.scene.as_slice() } else { outputs };
     problems.extend(check_outputs(read, written).err().map(|clash| clash.to_string()));
     if arguments.scene.is_none() && !arguments.force {
@@ -280,12 +338,16 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
             .map(|path| format!("{} exists, and no run wrote it; hint: --force replaces it", path.display()));
         problems.extend(shown);
     }
+    if arguments.motion.is_none() && arguments.motion_rest != "file" {
+        problems.push("--motion-rest needs a --motion".into());
+    }
     let mut of_character = |message: String| problems.push(format!("{}: {message}", arguments.character.display()));
-    let animation = rig.animation(arguments.animation.as_deref());
+    let animation = arguments.chosen(rig);
     match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
+        _ if !is_moved => {}
         Err(error) => of_character(error.to_string()),
         Ok(None) => {
-            let hint = "export it with its animation; in a scene, `rig = { still = true }` takes it as it is";
+            let hint = "export it with its animation, or try `--motion range-of-motion`, or take `--motion FILE`; in a scene, `rig = { still = true }` takes it as it is";
             of_character(format!("the character has no animation; hint: {hint}"));
         }
         Ok(Some([first, last])) => {
@@ -399,7 +461,7 @@ fn move_into(from: &Path, to: &Path) -> std::io::Result<()> {
 /// The scene of a character.
 fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[String]) -> Result<String, Failure> {
     let problem = |message: String| Failure::Other(format!("{}: {message}", arguments.character.display()));
-    let animation = rig.animation(arguments.animation.as_deref()).map_err(|error| problem(error.to_string()))?;
+    let animation = arguments.chosen(rig).map_err(|error| problem(error.to_string()))?;
     let Some([first, last]) = animation.and_then(|animation| animation.span()) else {
         return Err(problem("the character has no animation".into()));
     };
@@ -440,6 +502,9 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         arguments.poisson,
         if scale == 1.0 { String::new() } else { format!("scale = {scale}\n") },
     );
+    if let Some(motion) = &arguments.motion {
+        text.push_str(&motion_text(arguments, motion).map_err(Failure::Other)?);
+    }
     if let Some(name) = &arguments.animation {
         let _ = writeln!(text, "animation = {}", quoted(name));
     }
@@ -474,6 +539,31 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     }
     if let Some([open, close]) = shutter {
         let _ = writeln!(text, "every = {sub_frames}\nskin_shutter = [{open}, {close}]");
+    }
+    Ok(text)
+}
+
+/// The keys of a motion from elsewhere, with an absolute path: the scene lies in another folder.
+fn motion_text(arguments: &Arguments, motion: &str) -> Result<String, String> {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let path = match motion::is_built_in(motion) {
+        true => motion.to_string(),
+        false => std::path::absolute(motion).map_err(|error| format!("{motion}: {error}"))?.to_string_lossy().into(),
+    };
+    let mut text = format!("motion = {}\n", quoted(&path));
+    if !arguments.map.is_empty() {
+        let pairs = arguments.map.iter().map(|(source, target)| format!("{} = {}", quoted(source), quoted(target)));
+        text += &format!("motion_map = {{ {} }}\n", pairs.collect::<Vec<_>>().join(", "));
+    }
+    if arguments.in_place {
+        text += "in_place = true\n";
+    }
+    if !arguments.keep.is_empty() {
+        let list = arguments.keep.iter().map(|kept| quoted(kept)).collect::<Vec<_>>();
+        text += &format!("keep = [{}]\n", list.join(", "));
+    }
+    if arguments.motion_rest != "file" {
+        text += &format!("motion_rest = {}\n", quoted(&arguments.motion_rest));
     }
     Ok(text)
 }

@@ -108,6 +108,24 @@ pub fn load_rig(path: &Path) -> Result<sinew_rig::Rig, FileError> {
     crate::gltf::read_rig(&read(path)?, &beside).map_err(failed)
 }
 
+/// Extensions of files with motions.
+pub const MOTION_EXTENSIONS: [&str; 4] = ["bvh", "glb", "gltf", "vrm"];
+
+/// Loads the joints and animations of a BVH, glTF or VRM file; the extension determines the format. Animations without
+/// a name get that of the file. Lengths of BVH are as in the file.
+pub fn load_motion(path: &Path) -> Result<sinew_rig::Rig, FileError> {
+    let extension = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if !MOTION_EXTENSIONS.contains(&extension.as_str()) {
+        let known = MOTION_EXTENSIONS.map(|known| format!(".{known}")).join(", ");
+        return Err(FileError::Extension { path: path.into(), extension: format!(".{extension}"), known });
+    }
+    if extension != "bvh" {
+        return load_rig(path);
+    }
+    let failed = |source| FileError::Read { path: path.into(), source };
+    crate::bvh::read(&read(path)?).map_err(failed)
+}
+
 /// Encodes a mesh in the format of `path`'s extension; returns the files with their paths. Does not write to disk.
 pub fn save(mesh: &MeshData, path: &Path, options: &WriteOptions) -> Result<Vec<(PathBuf, Vec<u8>)>, FileError> {
     let (format, extension) = format_of(path)?;

@@ -4,7 +4,7 @@
 //! a small multiple of the file size: they trust a count only after finding the bytes it promises. The content of a
 //! file becomes [`MeshData`]; [`volume`] and [`surface`] select what is simulated.
 //!
-//! Start with [`load`], [`save`] and [`MeshData`]; [`load_rig`] reads characters.
+//! Start with [`load`], [`save`] and [`MeshData`]; [`load_rig`] reads characters, [`load_motion`] motions.
 //!
 //! ```
 //! use sinew_io::{Format, NoCompanions, decode};
@@ -21,6 +21,7 @@
 pub mod abaqus;
 pub mod base64;
 pub mod binary;
+pub mod bvh;
 pub mod error;
 pub mod febio;
 pub mod file;
@@ -43,7 +44,7 @@ pub mod vtu;
 pub mod xml;
 
 pub use error::{Place, ReadError, WriteError};
-pub use file::{FileError, load, load_rig, save};
+pub use file::{FileError, load, load_motion, load_rig, save};
 pub use format::{Companions, EncodedFile, Format, NoCompanions, WriteOptions, decode, encode};
 pub use mesh_data::{CellGroup, CellShape, Field, LABEL, MeshData, triangles_of};
 pub use surface::SurfaceParts;

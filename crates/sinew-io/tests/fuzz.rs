@@ -135,8 +135,20 @@ fn corpus(folder: &str) -> Vec<Vec<u8>> {
     names.iter().map(|name| std::fs::read(name).unwrap()).collect()
 }
 
-/// Runs the cases. `per_byte` and `at_once` bound the memory: bytes per byte of input, plus a constant.
+/// Runs the cases with a mesh format.
 fn fuzz(folder: &str, format: Format, fuzz_one: fn(&[u8]), per_byte: usize, at_once: usize) {
+    let read = move |bytes: &[u8]| drop(decode(bytes, format, format.extensions()[0], &NoCompanions));
+    fuzz_reader(folder, read, fuzz_one, per_byte, at_once);
+}
+
+/// Runs the cases. `per_byte` and `at_once` bound the memory of `read`: bytes per byte of input, plus a constant.
+fn fuzz_reader(
+    folder: &str,
+    read: impl Fn(&[u8]) + Send + 'static,
+    fuzz_one: fn(&[u8]),
+    per_byte: usize,
+    at_once: usize,
+) {
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let files = corpus(folder);
     let cases = if std::env::var_os("SINEW_FULL").is_some() { 1_000_000 } else { 10_000 };
@@ -154,8 +166,7 @@ fn fuzz(folder: &str, format: Format, fuzz_one: fn(&[u8]), per_byte: usize, at_o
             shared.lock().unwrap().clone_from(&bytes);
             let before = USED.load(Ordering::Relaxed);
             PEAK.store(before, Ordering::Relaxed);
-            let extension = format.extensions()[0];
-            drop(decode(&bytes, format, extension, &NoCompanions));
+            read(&bytes);
             let peak = PEAK.load(Ordering::Relaxed).saturating_sub(before);
             let allowed = per_byte * bytes.len() + at_once;
             assert!(peak <= allowed, "{peak} bytes of memory for a file of {} bytes", bytes.len());
@@ -189,6 +200,11 @@ const TABLES: usize = 4 << 20;
 #[test]
 fn obj_survives_mutated_files() {
     fuzz("obj", Format::Obj, sinew_io::obj::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn bvh_survives_mutated_files() {
+    fuzz_reader("bvh", |bytes| drop(sinew_io::bvh::read(bytes)), sinew_io::bvh::fuzz_one, 512, TABLES);
 }
 
 #[test]

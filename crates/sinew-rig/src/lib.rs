@@ -25,9 +25,12 @@ mod flesh;
 mod glue;
 mod joints;
 mod motion;
+pub mod humanoid;
+pub mod motions;
 mod performance;
 mod posture;
 mod repair;
+pub mod retarget;
 mod rig;
 #[cfg(test)]
 mod tests;

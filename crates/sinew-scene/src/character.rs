@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_io::Field;
-use sinew_rig::{Flesh, FleshParams, Part, Performance, Rig, Source};
+use sinew_rig::retarget::RetargetReport;
+use sinew_rig::{Animation, Flesh, FleshParams, Part, Performance, Rig, RigError, Source};
 
+use crate::motion;
 use crate::spec::rig as spec;
 use crate::value::{Dimension, format_quantity};
 
@@ -18,6 +20,8 @@ pub struct Character {
     pub rig: Rig,
     /// The skin at rest and the joints that move it.
     pub flesh: Flesh,
+    /// What came of a motion from elsewhere, which is the last animation of `rig`.
+    pub motion: Option<RetargetReport>,
 }
 
 /// A character of a compiled scene. It is read from its file once and shared.
@@ -32,15 +36,24 @@ pub struct SceneCharacter {
 }
 
 impl Character {
-    /// Reads a character and assembles its flesh. Errors name the wrong keys of the body, with reasons.
-    pub fn load(path: &Path, settings: &spec::Rig) -> Result<Self, Vec<(&'static str, String)>> {
-        let rig = sinew_io::load_rig(path).map_err(|error| vec![("mesh.surface", error.to_string())])?;
+    /// Reads a character and its motion, and assembles its flesh; files are relative to `folder`. Errors name the wrong
+    /// keys of the body, with reasons.
+    pub fn load(folder: &Path, file: &str, settings: &spec::Rig) -> Result<Self, Vec<(&'static str, String)>> {
+        let mut rig =
+            sinew_io::load_rig(&folder.join(file)).map_err(|error| vec![("mesh.surface", error.to_string())])?;
         let mut problems = Vec::new();
-        let animation = rig.animation(settings.animation.as_deref());
+        let motion = match motion::perform(&mut rig, folder, settings) {
+            Ok(motion) => motion,
+            Err(all) => {
+                problems = all;
+                None
+            }
+        };
+        let animation = chosen(&rig, settings);
         match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
-            _ if settings.still => {}
+            _ if settings.still || !problems.is_empty() => {}
             _ if rig.animations.is_empty() => {
-                let message = "the file has no animation, so the character cannot move; hint: export it with its animation, or set `still = true` in the rig";
+                let message = "the file has no animation, so the character cannot move; hint: export it with its animation, or set `motion` in the rig to a file or a test such as \"range-of-motion\", or set `still = true`";
                 problems.push(("mesh.surface", message.into()));
             }
             Err(error) => problems.push(("rig.animation", error.to_string())),
@@ -55,7 +68,7 @@ impl Character {
         let key = if settings.surfaces.is_empty() { "mesh.surface" } else { "rig.surfaces" };
         let bones = settings.bones.iter().filter_map(|bone| bone.surface.clone()).collect();
         match Flesh::new(&rig, &FleshParams { surfaces: settings.surfaces.clone(), bones }) {
-            Ok(flesh) if problems.is_empty() => Ok(Self { rig, flesh }),
+            Ok(flesh) if problems.is_empty() => Ok(Self { rig, flesh, motion }),
             Ok(_) => Err(problems),
             Err(error) => {
                 problems.push((key, error.to_string()));
@@ -122,9 +135,17 @@ impl Character {
 
     /// The motion of the character over the run.
     pub fn performance(&self, settings: &spec::Rig) -> Performance<'_> {
-        let named = self.rig.animation(settings.animation.as_deref()).ok().flatten();
+        let named = chosen(&self.rig, settings).ok().flatten();
         let animation = named.filter(|_| !settings.still);
         Performance { rig: &self.rig, flesh: &self.flesh, animation, start: settings.start, preroll: settings.preroll }
+    }
+}
+
+/// The animation that a character performs: its motion from elsewhere, which was added last, or one of its own.
+fn chosen<'a>(rig: &'a Rig, settings: &spec::Rig) -> Result<Option<&'a Animation>, RigError> {
+    match settings.motion {
+        Some(_) => Ok(rig.animations.last()),
+        None => rig.animation(settings.animation.as_deref()),
     }
 }
 

@@ -26,6 +26,7 @@ mod diagnostic;
 pub mod import;
 pub mod inspect;
 mod load;
+pub mod motion;
 pub mod output;
 mod overrides;
 pub mod reference;

@@ -14,12 +14,13 @@ use sinew_scene::template::plausible_scale;
 
 use super::super::console::{self, Console};
 use super::super::{Failure, Status, table};
+use super::motion_info::MotionFacts;
 use super::{bytes_text, check_picture, draw, load, point_text, quantity, short};
 
-/// Prints the content of meshes: cells, size, regions, fields, and possible uses
+/// Prints the content of meshes: cells, size, regions, fields, and possible uses; of motions (.bvh) joints and frames
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Mesh files
+    /// Mesh files, or motions (.bvh)
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -38,6 +39,17 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let mut all = Vec::new();
     let mut bad = 0;
     for path in &arguments.files {
+        if MotionFacts::are_of(path) {
+            match MotionFacts::read(path) {
+                Ok(facts) if arguments.json => all.push(facts.to_json()),
+                Ok(facts) => console::print(&facts.to_text())?,
+                Err(failure) => {
+                    bad += 1;
+                    console::message(&failure.to_string());
+                }
+            }
+            continue;
+        }
         match load(path) {
             Ok(data) => {
                 let facts = Facts::of(path, &data);

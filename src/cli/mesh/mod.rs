@@ -4,6 +4,7 @@ mod check;
 mod convert;
 mod fill;
 mod info;
+mod motion_info;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Facts about the characters of a run, as plain data.
 
+use sinew_rig::retarget::RetargetReport;
+
 use super::advice::Advice;
 
 /// The worst value of a quantity and its frame; of equal values the first frame counts.
@@ -83,6 +85,8 @@ pub struct BodyFacts {
     pub stretch: StretchFacts,
     /// The same animation by blend skinning alone, which shows the demands on the flesh. `None` without self-contact.
     pub blend: Option<BlendFacts>,
+    /// How a motion from elsewhere came onto the character.
+    pub motion: Option<RetargetReport>,
 }
 
 /// The flesh for which a joint has the largest weight.

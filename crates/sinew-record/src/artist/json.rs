@@ -1,6 +1,7 @@
 //! The artist's report as JSON. Pictures are left out; numbers that are not finite become `null`.
 
 use serde_json::{Map, Value, json};
+use sinew_rig::retarget::RetargetReport;
 
 use super::facts::{ArtistFacts, BodyFacts, RegionFacts, Worst};
 
@@ -91,6 +92,7 @@ fn body(body: &BodyFacts) -> Value {
             "triangle_pairs": worst(&blend.crossings),
             "depth": blend.depth,
         })),
+        "motion": body.motion.as_ref().map(RetargetReport::to_json),
     })
 }
 

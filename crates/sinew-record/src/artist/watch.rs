@@ -243,6 +243,7 @@ impl Watched {
                     ..RegionFacts::default()
                 })
                 .collect(),
+            motion: character.motion.clone(),
             ..BodyFacts::default()
         };
         Some(Self {

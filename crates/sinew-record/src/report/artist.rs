@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use sinew_io::base64;
 use sinew_raster::ColorMap;
+use sinew_rig::retarget::{MatchKind, RetargetReport};
 
 use super::html::{section, timing_row};
 use super::plot::short;
@@ -39,6 +40,9 @@ pub(super) fn sections(html: &mut String, facts: &ArtistFacts) {
         let of = of(body);
         section(html, &format!("Stretch of the skin{of}"), &stretch(&body.stretch));
         section(html, &format!("Volume by joint{of}"), &regions(body));
+        if let Some(report) = &body.motion {
+            section(html, &format!("Motion{of}"), &motion(report));
+        }
     }
     section(html, "Timing", &time(&facts.time));
     // Names cannot end the element, because JSON may write any character as a number.
@@ -233,6 +237,28 @@ fn stretch(stretch: &StretchFacts) -> String {
         stretch.smallest,
         stretch.largest,
     )
+}
+
+/// A motion from elsewhere, joint by joint.
+fn motion(report: &RetargetReport) -> String {
+    let mut html = String::from("<div class=\"card scroll\">");
+    // Writing to a String cannot fail.
+    for line in report.summary() {
+        let _ = write!(html, "<p>{}</p>", escaped(&line));
+    }
+    html.push_str("<table class=\"regions\"><thead><tr><th>Joint</th><th>Of a human</th><th>Follows</th><th>By</th></tr></thead><tbody>");
+    for joint in &report.joints {
+        let _ = write!(
+            html,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&joint.target),
+            joint.role.clone().unwrap_or_default(),
+            escaped(&joint.sources.join(" and ")),
+            joint.kind.map_or("", MatchKind::name),
+        );
+    }
+    html.push_str("</tbody></table></div>");
+    html
 }
 
 fn regions(body: &BodyFacts) -> String {

@@ -58,7 +58,7 @@ impl Compiler<'_> {
     pub(super) fn read_character(&mut self, index: usize, rig: &Rig, file: &str) -> Result<Character, Diagnostic> {
         let scene = self.scene;
         let problem = |(key, message): (&str, String)| located(scene, &format!("body[{index}].{key}"), &message);
-        let character = match Character::load(&scene.source.resolve(file), rig) {
+        let character = match Character::load(scene.source.folder(), file, rig) {
             Ok(character) => character,
             Err(problems) => {
                 let mut problems: Vec<Diagnostic> = problems.into_iter().map(problem).collect();
@@ -70,6 +70,9 @@ impl Compiler<'_> {
         let notes = character.rig.notes.iter().chain(&character.flesh.notes);
         self.notes.extend(notes.map(|note| format!("{file}: {note}")));
         self.note_posture(index, &character);
+        if let (Some(report), Some(motion)) = (&character.motion, &rig.motion) {
+            self.notes.extend(report.summary().into_iter().map(|note| format!("{motion}: {note}")));
+        }
         Ok(character)
     }
 

@@ -336,6 +336,9 @@ impl Scene {
         let compared = self.expect.values().flatten().filter_map(|expectation| expectation.compare.as_ref());
         let mut inputs: Vec<_> = compared.map(|compare| self.source.resolve(&compare.scene)).collect();
         inputs.extend(self.files());
+        let rigs = self.body.iter().filter_map(|body| body.rig.as_ref());
+        let motions = rigs.filter_map(|rig| rig.motion.as_deref()).filter(|motion| !crate::motion::is_built_in(motion));
+        inputs.extend(motions.map(|file| self.source.resolve(file)));
         let data = lab::Protocol::words().filter_map(|(_, protocol, _)| self.lab.beside.of(protocol));
         inputs.extend(data.map(|file| self.source.resolve(file)));
         inputs.push(self.source.name().into());

@@ -1,9 +1,11 @@
 //! The skeleton of a character, which moves a body.
 
+use std::collections::BTreeMap;
+
 use crate::{
     decode::{
         codec::{flag, length, name, number, quantity, text, word},
-        compound::{fixed, list, vector},
+        compound::{fixed, list, map, one_or_many, vector},
         table::table,
     },
     value::Dimension,
@@ -21,6 +23,26 @@ words! {
         /// Hard where there are two cells or more from the axis of the bone to the skin, else soft: held nodes would
         /// leave thinner flesh no freedom.
         "auto" => Auto,
+    }
+}
+
+words! {
+    /// What stays where a motion has it, although limbs have other lengths.
+    pub enum Keep {
+        /// Feet, by bending knees and hips.
+        "feet" => Feet,
+        /// Hands, by bending elbows and shoulders.
+        "hands" => Hands,
+    }
+}
+
+words! {
+    /// The pose of a motion file that corresponds to the rest pose of the character.
+    pub enum MotionRest {
+        /// The pose in which its skin is bound; without a skin that of its joints without animation.
+        "file" => File,
+        /// The first frame of the motion.
+        "first-frame" => FirstFrame,
     }
 }
 
@@ -71,7 +93,19 @@ table! {
     /// The skeleton in the glTF file of a body's surface. It moves the bones, and the bones move the flesh. The bind
     /// pose is the rest pose of the body.
     pub struct Rig as "rig" {
-        /// Name of the animation. Default: the first one.
+        /// A motion from elsewhere instead of an animation of the character: a file (.bvh, .glb, .gltf, .vrm), poses as
+        /// text (.toml), or one of `walk`, `wave`, `squat`, `fist` and `range-of-motion`. Joints are matched by their
+        /// names.
+        motion: Option<String> = text("a motion: a file, or walk, wave, squat, fist, range-of-motion"), optional, example("walk.bvh");
+        /// Joints of the motion with those of the character that follow them; they go before all names.
+        motion_map: BTreeMap<String, String> = map(text("name of a joint")), default({}), example({ LeftArm = "upper_arm.L" });
+        /// Whether the character performs the motion on the spot.
+        in_place: bool = flag(), default(false), example(true);
+        /// What stays where the motion has it, scaled, although limbs have other lengths.
+        keep: Vec<Keep> = one_or_many(word()), default([]), example(["feet"]);
+        /// The pose of the motion that corresponds to the rest pose of the character.
+        motion_rest: MotionRest = word(), default("file"), example("first-frame");
+        /// Name of the animation, in the file of the motion if there is one. Default: the first one.
         animation: Option<String> = text("name of an animation"), optional, example("fist");
         /// Whether the character ignores animations and stays in the pose of its file while other things move around
         /// it.

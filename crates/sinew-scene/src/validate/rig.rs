@@ -1,7 +1,10 @@
 //! Checks of skeletons and bones: combinations of keys.
 
+use std::path::Path;
+
 use super::Checker;
-use crate::spec::rig::{AttachmentStiffnessMap, Bone, Hold, Rig};
+use crate::motion::is_built_in;
+use crate::spec::rig::{AttachmentStiffnessMap, Bone, Hold, MotionRest, Rig};
 
 impl Checker<'_> {
     pub(super) fn check_rig(&mut self, rig: &Rig, path: &str) {
@@ -15,11 +18,43 @@ impl Checker<'_> {
             let problem = self.at(&format!("{path}.animation"), "a character that is `still` has no animation");
             self.report(problem.hint("remove `still` or `animation`"));
         }
+        self.check_motion(rig, path);
         if let Some(map) = &rig.attachment_stiffness_map {
             self.check_softness_map(map, &format!("{path}.attachment_stiffness_map"));
         }
         for (k, bone) in rig.bones.iter().enumerate() {
             self.check_bone(bone, bone.hold.unwrap_or(rig.hold), &format!("{path}.bones[{k}]"));
+        }
+    }
+
+    fn check_motion(&mut self, rig: &Rig, path: &str) {
+        if rig.still && rig.motion.is_some() {
+            let problem = self.at(&format!("{path}.motion"), "a character that is `still` has no motion");
+            self.report(problem.hint("remove `still` or `motion`"));
+        }
+        let has_one = |motion: &str| {
+            let end = Path::new(motion).extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+            is_built_in(motion) || matches!(end.as_deref(), Some("bvh" | "toml"))
+        };
+        if let (Some(motion), Some(_)) = (rig.motion.as_deref().filter(|motion| has_one(motion)), &rig.animation) {
+            let message = format!("`{motion}` is a single motion: there is nothing to choose");
+            let problem = self.at(&format!("{path}.animation"), message);
+            self.report(problem.hint("remove `animation`"));
+        }
+        if rig.motion.is_none() {
+            let given = [
+                ("motion_map", !rig.motion_map.is_empty()),
+                ("in_place", rig.in_place),
+                ("keep", !rig.keep.is_empty()),
+                ("motion_rest", rig.motion_rest != MotionRest::File),
+            ];
+            for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+                let problem = self.at(&format!("{path}.{key}"), format!("`{key}` needs a `motion`"));
+                self.report(
+                    problem
+                        .hint("for example `motion = \"walk.bvh\"`; animations of the character are used as they are"),
+                );
+            }
         }
     }
 
