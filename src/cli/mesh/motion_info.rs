@@ -24,7 +24,7 @@ impl MotionFacts {
 
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let rig = load_motion(path).map_err(|error| Failure::Other(error.to_string()))?;
-        let humanoid = Humanoid::of(&rig, &[]);
+        let humanoid = Humanoid::of(&rig);
         Ok(Self { file: path.display().to_string(), rig, humanoid })
     }
 

@@ -153,16 +153,15 @@ struct Candidate {
 }
 
 impl Humanoid {
-    /// Finds the joints of a rig by the names of its nodes; `aliases` are better names of some nodes, such as those of
-    /// a VRM file (`leftUpperArm`).
-    pub fn of(rig: &Rig, aliases: &[(usize, String)]) -> Self {
+    /// Finds the joints of a rig by the names that its file has for them ([`Rig::humanoid`]), and by those of its nodes.
+    pub fn of(rig: &Rig) -> Self {
         let mut is_of_skin = vec![false; rig.nodes.len()];
         rig.skins.iter().flat_map(|skin| &skin.joints).for_each(|&joint| is_of_skin[joint] = true);
         let order = rig.order();
         let mut candidates: Vec<Candidate> = Vec::new();
         for (depth, &node) in order.iter().enumerate() {
             let data = &rig.nodes[node];
-            let alias = aliases.iter().find(|alias| alias.0 == node).map(|alias| alias.1.as_str());
+            let alias = rig.humanoid.iter().find(|entry| *entry.1 == node).map(|entry| entry.0.as_str());
             let is_prop = data.surface.is_some() && !is_of_skin[node];
             if let Some(reading) = read(alias.unwrap_or(&data.name)).filter(|_| !is_prop) {
                 candidates.push(Candidate { node, reading, rank: (alias.is_none() && !is_of_skin[node], depth) });

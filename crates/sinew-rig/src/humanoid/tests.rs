@@ -17,7 +17,7 @@ fn rig(lines: &[(&str, Option<&str>)]) -> Rig {
 }
 
 fn names(rig: &Rig) -> BTreeMap<String, String> {
-    let humanoid = Humanoid::of(rig, &[]);
+    let humanoid = Humanoid::of(rig);
     humanoid.nodes.iter().map(|(slot, &node)| (slot.name(), rig.nodes[node].name.clone())).collect()
 }
 
@@ -127,8 +127,19 @@ fn the_side_of_a_single_limb_is_seen() {
     use crate::characters::{Character, CharacterParams, generate};
     for (character, side, edge) in [(Character::Hand, Side::Right, 0.006), (Character::Arm, Side::Left, 0.02)] {
         let rig = generate(&CharacterParams { edge, ..CharacterParams::of(character) }).unwrap();
-        let humanoid = Humanoid::of(&rig, &[]);
+        let humanoid = Humanoid::of(&rig);
         assert_eq!(humanoid.guessed_side, Some(side), "{character:?}");
         assert!(humanoid.node(Role::Hand, side).is_some(), "{humanoid:?}");
     }
+}
+
+/// Names that the file has for its joints are better than those of its nodes.
+#[test]
+fn names_of_the_file_come_first() {
+    let mut skeleton = Vec::new();
+    chain(&mut skeleton, None, &["J0", "J1", "J2", "leftHand"]);
+    let mut skeleton = rig(&skeleton);
+    skeleton.humanoid = [("leftUpperArm", 0), ("leftLowerArm", 1), ("leftHand", 2)].map(|(name, k)| (name.into(), k)).into();
+    let found = names(&skeleton);
+    assert_eq!((&*found["left_upper_arm"], &*found["left_forearm"], &*found["left_hand"]), ("J0", "J1", "J2"));
 }

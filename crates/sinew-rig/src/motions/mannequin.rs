@@ -168,7 +168,7 @@ mod tests {
     fn the_mannequin_is_a_human() {
         let script = Script { times: vec![0.0], poses: vec![Angles::new()], ..Script::default() };
         let rig = perform(&script).unwrap();
-        let humanoid = Humanoid::of(&rig, &[]);
+        let humanoid = Humanoid::of(&rig);
         for (node, bone) in bones().iter().enumerate() {
             assert_eq!(humanoid.slot_of(node), Some(bone.slot), "{}", rig.nodes[node].name);
         }

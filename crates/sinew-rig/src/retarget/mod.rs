@@ -44,9 +44,6 @@ pub struct RetargetParams {
     pub keep_hands: bool,
     /// The rest pose of the source.
     pub source_rest: SourceRest,
-    /// Names of joints of the source and of the target that are better than those of their nodes, such as `leftUpperArm` of
-    /// VRM.
-    pub aliases: [Vec<(usize, String)>; 2],
 }
 
 /// The pose of the source that corresponds to the rest pose of the target.

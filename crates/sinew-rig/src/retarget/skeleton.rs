@@ -27,7 +27,7 @@ pub(super) struct Skeleton<'a> {
 }
 
 impl<'a> Skeleton<'a> {
-    pub fn new(rig: &'a Rig, aliases: &[(usize, String)], rest: Option<Vec<Affine>>) -> Self {
+    pub fn new(rig: &'a Rig, rest: Option<Vec<Affine>>) -> Self {
         let rest = rest.unwrap_or_else(|| rest_pose(rig));
         let places = || rest.iter().map(|transform| transform.translation);
         let extent = |c: usize| {
@@ -36,7 +36,7 @@ impl<'a> Skeleton<'a> {
             high - low
         };
         let size = (0..3).map(extent).fold(0.0, f64::max);
-        Self { rig, humanoid: Humanoid::of(rig, aliases), order: rig.order(), rest, size }
+        Self { rig, humanoid: Humanoid::of(rig), order: rig.order(), rest, size }
     }
 
     /// Rest position of a node.

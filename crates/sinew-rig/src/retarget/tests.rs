@@ -72,7 +72,7 @@ fn bare(rig: &Rig) -> Vec<Node> {
 /// The mannequin with a built-in motion.
 fn human(motion: BuiltIn) -> Rig {
     let everyone = perform(&motion.script(&Humanoid::default())).unwrap();
-    let humanoid = Humanoid::of(&everyone, &[]);
+    let humanoid = Humanoid::of(&everyone);
     perform(&motion.script(&humanoid)).unwrap()
 }
 
@@ -185,8 +185,8 @@ fn joints_bend_alike_in_other_proportions_names_axes_and_rest_poses() {
 /// Bends of each joint against its parent: rotations of both from the T-pose, in the world. The T-pose of the target is
 /// that of its own motion where the source is at rest.
 fn check_angles(source: &Rig, target: &Rig, animation: &Animation, tolerance: f64) {
-    let of_source = Humanoid::of(source, &[]);
-    let of_target = Humanoid::of(target, &[]);
+    let of_source = Humanoid::of(source);
+    let of_target = Humanoid::of(target);
     // What the retargeter makes of the rest pose of the source.
     let still = still(source);
     let (standing, _) = retarget(target, source, &still, &RetargetParams::default()).unwrap();
@@ -232,7 +232,7 @@ fn still(rig: &Rig) -> Animation {
 
 /// Hands and feet against the motion of the source, scaled by the lengths of the legs, by forward kinematics alone.
 fn check_drift(source: &Rig, target: &Rig, animation: &Animation, report: &RetargetReport) {
-    let (of_source, of_target) = (Humanoid::of(source, &[]), Humanoid::of(target, &[]));
+    let (of_source, of_target) = (Humanoid::of(source), Humanoid::of(target));
     let still = still(source);
     let (standing, _) = retarget(target, source, &still, &RetargetParams::default()).unwrap();
     let (rest_s, rest_t) = (source.pose(Some(&still), 0.0), target.pose(Some(&standing), 0.0));

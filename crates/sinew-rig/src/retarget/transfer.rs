@@ -35,10 +35,9 @@ pub fn retarget(
     params: &RetargetParams,
 ) -> Result<(Animation, RetargetReport), RetargetError> {
     let times = key_times(motion).map_err(|problem| RetargetError { problems: vec![problem] })?;
-    let [of_source, of_target] = &params.aliases;
-    let mut target = Skeleton::new(target, of_target, None);
+    let mut target = Skeleton::new(target, None);
     let first_frame = (params.source_rest == SourceRest::FirstFrame).then(|| source.pose(Some(motion), times[0]));
-    let mut source = Skeleton::new(source, of_source, first_frame);
+    let mut source = Skeleton::new(source, first_frame);
     let pairs = match_joints(&mut target, &mut source, params)?;
     settle(&mut source, motion, &times);
     let transfer = Transfer::new(&target, &source, &pairs, params);

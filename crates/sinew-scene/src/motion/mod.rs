@@ -47,7 +47,6 @@ pub fn perform(
             MotionRest::File => SourceRest::File,
             MotionRest::FirstFrame => SourceRest::FirstFrame,
         },
-        aliases: Default::default(),
     };
     let (animation, report) = match BuiltIn::from_name(motion) {
         Some(built_in) => built_in_motion(rig, built_in, &params),
@@ -76,7 +75,7 @@ fn told(error: RetargetError) -> Vec<(&'static str, String)> {
 }
 
 fn built_in_motion(rig: &Rig, motion: BuiltIn, params: &RetargetParams) -> Outcome {
-    let humanoid = Humanoid::of(rig, &params.aliases[1]);
+    let humanoid = Humanoid::of(rig);
     let is_sweep = motion == BuiltIn::RangeOfMotion;
     if is_sweep && humanoid.nodes.is_empty() && params.map.is_empty() {
         // Nobody knows these joints: each turns a little.
