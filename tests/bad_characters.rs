@@ -322,7 +322,8 @@ fn an_open_surface_can_be_taken_as_it_is() {
     let triangles = &mut rig.surfaces[0].parts[0].triangles;
     triangles.truncate(triangles.len() - 2);
     write(&rig, &folder.join("open.glb"));
-    complaint(&folder, &["skin", "open.glb", "--cell", "2.5 cm"], &["hint: ", "repair = \"winding\""]);
+    let strict = ["skin", "open.glb", "--cell", "2.5 cm", "--strict"];
+    complaint(&folder, &strict, &["hint: ", "repair = \"winding\""]);
     assert!(!folder.join("out").exists());
     let said = checked(&folder, &rig, &[&BRIEF[..], &["--repair", "winding"]].concat());
     assert_says(&said, &["4 of 4 joints hold flesh"]);

@@ -3,22 +3,30 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use sinew_io::bvh;
-use sinew_io::gltf::write_rig;
+use sinew_io::gltf::{write_rig, write_rig_with_extras};
 use sinew_record::record::write_file;
 use sinew_rig::Rig;
-use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate, motion_names};
+use sinew_rig::characters::{
+    Character, CharacterParams, DifficultCharacter, bone_hints, difficult, generate, motion_names,
+};
 use sinew_scene::output::check_outputs;
 
-use super::console::Console;
+use super::console::{self, Console};
 use super::{Failure, Status, mesh};
 
 /// Writes a sample character with rig and animation
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// arm, hand or torso
-    #[arg(value_parser = character)]
-    pub character: Character,
+    #[arg(value_parser = character, required_unless_present = "difficult")]
+    pub character: Option<Character>,
+
+    /// Writes a difficult character instead, chosen by this number: crossings at rest, open borders, shells, cloth,
+    /// loose parts, odd units. The file and stdout say what it is
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["character", "edge", "motion", "bones", "seconds", "frame_rate"])]
+    pub difficult: Option<u64>,
 
     /// Output file (.glb, .gltf, or .bvh for the joints with one animation) [default: CHARACTER.glb]
     #[arg(short, long, value_name = "FILE")]
@@ -54,8 +62,12 @@ fn character(text: &str) -> Result<Character, String> {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
-    let usual = CharacterParams::of(arguments.character);
-    let motion = arguments.motion.as_deref().map(|name| motion(arguments.character, name)).transpose()?;
+    if let Some(seed) = arguments.difficult {
+        return write_difficult(seed, arguments, console);
+    }
+    let character = arguments.character.unwrap_or_default();
+    let usual = CharacterParams::of(character);
+    let motion = arguments.motion.as_deref().map(|name| motion(character, name)).transpose()?;
     let params = CharacterParams {
         edge: arguments.edge.unwrap_or(usual.edge),
         frame_rate: arguments.frame_rate,
@@ -67,8 +79,8 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     // The library names its fields; the user knows the options.
     let named = |text: String| text.replace("`frame_rate`", "`--frame-rate`").replace("`seconds`", "`--seconds`");
     let rig = generate(&params).map_err(|error| other(named(error.to_string())))?;
-    let output = arguments.output.clone().unwrap_or_else(|| format!("{}.glb", arguments.character.name()).into());
-    let end = output.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let output = arguments.output.clone().unwrap_or_else(|| format!("{}.glb", character.name()).into());
+    let end = ending(&output);
     if !["glb", "gltf", "bvh"].contains(&end.as_str()) {
         return Err(other(format!(
             "{}: characters are written as .glb or .gltf, their motions as .bvh",
@@ -88,9 +100,32 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let animations: Vec<&str> = rig.animations.iter().map(|animation| animation.name.as_str()).collect();
     console.note(&format!("wrote {}: {vertices} vertices; animations {}", output.display(), animations.join(", ")));
     if let Some(path) = &arguments.bones {
-        write_file(path, bones_text(&rig, arguments.character).as_bytes()).map_err(|error| other(error.to_string()))?;
+        write_file(path, bones_text(&rig, character).as_bytes()).map_err(|error| other(error.to_string()))?;
         console.note(&format!("wrote {}", path.display()));
     }
+    Ok(Status::Done)
+}
+
+/// Extension of a file, in small letters.
+fn ending(path: &Path) -> String {
+    path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// Writes the difficult character of a seed, and prints what it is.
+fn write_difficult(seed: u64, arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+    let other = |error: String| Failure::Other(error);
+    let DifficultCharacter { base, rig, difficulties } = difficult(seed).map_err(|error| other(error.to_string()))?;
+    let output = arguments.output.clone().unwrap_or_else(|| format!("difficult_{seed}.glb").into());
+    let end = ending(&output);
+    if !["glb", "gltf"].contains(&end.as_str()) {
+        return Err(other(format!("{}: difficult characters are written as .glb or .gltf", output.display())));
+    }
+    let names: Vec<&str> = difficulties.iter().map(|difficulty| difficulty.name()).collect();
+    let extras = json!({ "difficult": seed, "character": base.name(), "difficulties": names });
+    let bytes = write_rig_with_extras(&rig, end == "glb", &extras).map_err(|error| other(error.to_string()))?;
+    write_file(&output, &bytes).map_err(|error| other(error.to_string()))?;
+    console::print(&format!("{seed}: {}, {}\n", base.name(), names.join(", ")))?;
+    console.note(&format!("wrote {}", output.display()));
     Ok(Status::Done)
 }
 

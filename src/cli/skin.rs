@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sinew_geometry::TriMesh;
 use sinew_io::load_rig;
 use sinew_record::record::write_file;
-use sinew_rig::{Animation, Flesh, FleshParams, Rig, RigError};
+use sinew_rig::{Animation, Flesh, FleshChoice, FleshParams, Rig, RigError, Role};
 use sinew_run::manifest::{Manifest, Origin};
 use sinew_run::run::RunOptions;
 use sinew_scene::motion;
@@ -75,6 +75,10 @@ pub struct Arguments {
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub cell: Option<f64>,
 
+    /// Number of lattice cells, instead of their size
+    #[arg(long, value_name = "N", conflicts_with_all = ["cell", "preview"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub cells: Option<u32>,
+
     /// Shows the motion within seconds: about 1500 cells, no self-contact, a loose tolerance [default output:
     /// out/CHARACTER_preview.usda]
     #[arg(long, conflicts_with_all = ["cell", "contact", "gap"])]
@@ -113,14 +117,25 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub surface: Vec<String>,
 
-    /// For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "winding"])]
+    /// What is flesh, and how surfaces that are open or intersect themselves are filled: auto decides part by part,
+    /// winding fills closed pieces by winding numbers, none refuses
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = ["auto", "none", "winding"])]
     pub repair: String,
 
     /// Corrective shapes: .glb files keep skeleton, weights and all animations, with at most N morph targets driven by
     /// joint angles, for game engines [default: morph targets that follow the motion exactly, without skeleton]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=512))]
     pub correctives: Option<u32>,
+
+    /// Refuses surfaces that are open, or intersect or touch themselves: --repair none
+    #[arg(long, conflicts_with = "repair")]
+    pub strict: bool,
+
+    /// Decides about a part of the character: flesh, on_flesh (rides on the flesh under it) or on_bone (rides on its
+    /// bones). Parts have the name of their surface or node, with a number if there are several: "shirt=on_bone",
+    /// "eyes:2=on_flesh"
+    #[arg(long = "part", value_name = "NAME=ROLE", value_parser = part)]
+    pub parts: Vec<(String, Role)>,
 
     /// Frames per second
     #[arg(long, value_name = "N", default_value_t = 24.0, value_parser = rate, allow_hyphen_values = true)]
@@ -148,7 +163,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
     pub sub_frames: Option<u32>,
 
-    /// Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none
+    /// Self-contact: barrier (no penetration; places that cross at rest are left alone until they part), penalty (pulls
+    /// them apart, slight penetration) or none
     #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty", "none"])]
     pub contact: String,
 
@@ -205,6 +221,13 @@ fn shutter(text: &str) -> Result<[f64; 2], String> {
         }
         _ => Err("two parts of a frame, from -1..0 to 0..1, for example 0..0.5 or -0.25..0.25".into()),
     }
+}
+
+fn part(text: &str) -> Result<(String, Role), String> {
+    let roles = [Role::Flesh, Role::OnFlesh, Role::OnBone];
+    let (name, role) = text.rsplit_once('=').ok_or("a name and a role, for example shirt=on_bone")?;
+    let role = roles.into_iter().find(|known| known.name() == role.trim());
+    role.map(|role| (name.trim().into(), role)).ok_or_else(|| "the roles are flesh, on_flesh and on_bone".into())
 }
 
 fn poisson(text: &str) -> Result<f64, String> {
@@ -295,6 +318,21 @@ impl Arguments {
         }
     }
 
+    /// How surfaces are repaired.
+    fn repair(&self) -> &str {
+        if self.strict { "none" } else { &self.repair }
+    }
+
+    /// How flesh is chosen.
+    fn flesh(&self) -> FleshParams {
+        FleshParams {
+            surfaces: self.surface.clone(),
+            bones: Vec::new(),
+            choice: if self.repair() == "auto" { FleshChoice::Auto } else { FleshChoice::Closed },
+            roles: self.parts.clone(),
+        }
+    }
+
     /// The output files, at least one.
     pub(super) fn outputs(&self) -> Vec<PathBuf> {
         let mut outputs = self.output.clone();
@@ -363,7 +401,7 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf], faults: Vec<Stri
             }
         }
     }
-    match Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() }) {
+    match Flesh::new(rig, &arguments.flesh()) {
         Err(error) => of_character(error.to_string()),
         Ok(flesh) if arguments.scale.is_none() => {
             let posture = flesh.posture(rig, 1.0);
@@ -465,12 +503,12 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let Some([first, last]) = animation.and_then(|animation| animation.span()) else {
         return Err(problem("the character has no animation".into()));
     };
-    let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() })
-        .map_err(|error| problem(error.to_string()))?;
+    let flesh = Flesh::new(rig, &arguments.flesh()).map_err(|error| problem(error.to_string()))?;
     let Span { start, duration, shutter, sub_frames } = Span::new(arguments, [first, last]);
-    let cells = if arguments.preview { PREVIEW_CELLS } else { USUAL_CELLS };
+    let usual = if arguments.preview { PREVIEW_CELLS } else { USUAL_CELLS };
+    let cells = arguments.cells.map_or(usual, f64::from);
     let scale = arguments.scale.unwrap_or(1.0);
-    let cell = arguments.cell.unwrap_or_else(|| rounded(scale * (flesh.surface.volume().abs() / cells).cbrt()));
+    let cell = arguments.cell.unwrap_or_else(|| rounded(scale * (flesh.volume / cells).cbrt()));
     let contact = if arguments.preview { "none" } else { arguments.contact.as_str() };
     // From rest to the first pose in whole frames, about half a second.
     let preroll = (0.5 * arguments.frame_rate).round().max(1.0) / arguments.frame_rate;
@@ -497,7 +535,10 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         if arguments.preview { "1e-2" } else { "1e-4" },
         quoted(&character.to_string_lossy()),
         format_quantity(cell, Dimension::LENGTH),
-        if arguments.repair == "none" { "" } else { ", repair = \"winding\"" },
+        match arguments.repair() {
+            "auto" => String::new(),
+            other => format!(", repair = \"{other}\""),
+        },
         quoted(&arguments.young),
         arguments.poisson,
         if scale == 1.0 { String::new() } else { format!("scale = {scale}\n") },
@@ -510,6 +551,11 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     }
     if !arguments.surface.is_empty() {
         let _ = writeln!(text, "surfaces = [{}]", list(&arguments.surface));
+    }
+    if !arguments.parts.is_empty() {
+        let table =
+            |(name, role): &(String, Role)| format!("{{ name = {}, role = \"{}\" }}", quoted(name), role.name());
+        let _ = writeln!(text, "parts = [{}]", arguments.parts.iter().map(table).collect::<Vec<_>>().join(", "));
     }
     // The file with the bones may say how they hold flesh.
     let says_hold = bones.parse::<toml::Table>().is_ok_and(|table| table.contains_key("hold"));

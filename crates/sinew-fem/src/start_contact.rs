@@ -5,13 +5,11 @@ use sinew_geometry::shape::AnyShape;
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
 
-use crate::contact::{ContactMode, Party};
+use crate::contact::{ContactMode, Party, RestContact, TOUCHING};
 use crate::model::Model;
 use crate::state::State;
 use crate::surface_check::{SAMPLES, SurfacePlaces, overlaps_at};
 
-/// Barriers of bodies nearer than this share of their gap would push with hundreds of times their modulus.
-const TOUCHING: f64 = 1e-3;
 /// Depth and distance that are rounding, as a share of the size of the smaller of two.
 const ROUNDING: f64 = 1e-6;
 /// A half-space is a floor where the cosine of its slope is above this.
@@ -51,13 +49,17 @@ impl<'a> StartSurfaces<'a> {
         Self { model, places: SurfacePlaces::of_state(model, state), up }
     }
 
-    /// All pairs that touch or overlap; under penalties, only those that overlap.
+    /// All pairs that touch or overlap; under penalties, only those that overlap. Barriers that leave such places alone
+    /// are not among them.
     pub fn contacts(&self) -> Vec<StartContact> {
         let contact = &self.model.surfaces;
         let mut found = Vec::new();
         let overlaps = overlaps_at(self.model, &self.places);
-        for (&[g, h], overlap) in
-            overlaps.iter().filter(|([g, h], o)| o.crossings > 0 || o.depth > self.rounding(*g, *h))
+        let is_left = |g: usize, h: usize| contact.rule(g, h).is_some_and(|rule| rule.rest == RestContact::LeftAlone);
+        for (&[g, h], overlap) in overlaps
+            .iter()
+            .filter(|([g, h], _)| !is_left(*g, *h))
+            .filter(|([g, h], o)| o.crossings > 0 || o.depth > self.rounding(*g, *h))
         {
             found.push(StartContact {
                 parties: [g, h].map(|group| contact.groups[group].party),
@@ -71,7 +73,8 @@ impl<'a> StartSurfaces<'a> {
         }
         for (g, h, rule) in contact.pairs().filter(|(g, h, rule)| g != h && rule.mode == ContactMode::Barrier) {
             let reach = TOUCHING * rule.gap;
-            if found.iter().any(|known| known.parties == [g, h].map(|group| contact.groups[group].party)) {
+            let is_known = |known: &StartContact| known.parties == [g, h].map(|group| contact.groups[group].party);
+            if is_left(g, h) || found.iter().any(is_known) {
                 continue;
             }
             if let Some(place) = self.nearest(g, h, reach) {

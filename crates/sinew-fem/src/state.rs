@@ -77,6 +77,9 @@ pub struct History {
     pub contact_exits: Vec<u32>,
     /// Depth of each vertex at the end of the last step \[m\]; like `contact_exits`.
     pub contact_depths: Vec<f64>,
+    /// Which tangles of the collision surface have not parted, then which vertices that started at half-spaces; empty
+    /// without any.
+    pub contact_tangles: Vec<bool>,
     /// History of contacts, sorted by key; empty after explicit steps.
     pub contact_memory: Vec<ContactMemory>,
     /// Impact speed of each pair with restitution \[m/s\], 0 for pairs that do not touch: pairs of the collision
@@ -153,6 +156,7 @@ impl Clone for History {
             work,
             contact_exits,
             contact_depths,
+            contact_tangles,
             contact_memory,
             meeting_speeds,
             activations,
@@ -174,6 +178,7 @@ impl Clone for History {
         self.work = *work;
         self.contact_exits.clone_from(contact_exits);
         self.contact_depths.clone_from(contact_depths);
+        self.contact_tangles.clone_from(contact_tangles);
         // Reserve the capacity of the source, which grows at a frame with more contacts.
         self.contact_memory.clear();
         self.contact_memory.reserve(contact_memory.capacity());

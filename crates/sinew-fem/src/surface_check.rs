@@ -30,10 +30,22 @@ const SURROUNDINGS: f64 = 3.0;
 /// Crossings and penetration of all surfaces with a contact rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SurfaceCheck {
-    /// Pairs of triangles that cross.
+    /// Pairs of triangles that cross although contact guards them.
     pub crossings: usize,
-    /// Maximum depth of a surface inside another, or inside another fold of itself \[m\].
+    /// Pairs of triangles that cross since rest: contact leaves them alone until they part.
+    pub rest_crossings: usize,
+    /// Maximum depth of a surface inside another, or inside another fold of itself; what crosses since rest does not
+    /// count \[m\].
     pub penetration: f64,
+}
+
+/// Numbers of pairs of triangles that cross.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crossings {
+    /// Those that contact guards.
+    pub new: usize,
+    /// Those that contact leaves alone, since they cross at rest.
+    pub at_rest: usize,
 }
 
 impl SurfaceCheck {
@@ -44,7 +56,8 @@ impl SurfaceCheck {
 
     /// Checks surfaces at given positions.
     pub fn at(model: &Model, places: &SurfacePlaces) -> Self {
-        Self { crossings: places.crossings(model), penetration: penetration(model, places) }
+        let Crossings { new, at_rest } = places.crossings(model);
+        Self { crossings: new, rest_crossings: at_rest, penetration: penetration(model, places) }
     }
 }
 
@@ -53,12 +66,15 @@ impl SurfaceCheck {
 pub struct SurfacePlaces {
     vertices: Vec<Vec3>,
     collider_poses: Vec<Pose>,
+    /// Which tangles have not parted; empty where that is unknown, and then none has.
+    tangled: Vec<bool>,
 }
 
 impl SurfacePlaces {
     /// Positions in a state.
     pub fn of_state(model: &Model, state: &State) -> Self {
-        Self::new(model, &state.positions, state.history.collider_poses.clone())
+        let tangled = state.history.contact_tangles.clone();
+        Self { tangled, ..Self::new(model, &state.positions, state.history.collider_poses.clone()) }
     }
 
     /// Positions in a frame of a run, possibly a recorded one; `None` where the frame has no shapes.
@@ -93,7 +109,7 @@ impl SurfacePlaces {
         let mut vertices = contact.rest.clone();
         contact.place(points, &mut vertices);
         contact.place_obstacles(&collider_poses, &mut vertices);
-        Self { vertices, collider_poses }
+        Self { vertices, collider_poses, tangled: Vec::new() }
     }
 
     /// Moves the surface of a body to other positions \[m\]; returns whether there is such a surface.
@@ -121,8 +137,18 @@ impl SurfacePlaces {
     }
 
     /// Number of pairs of triangles that cross; much faster than the depth.
-    pub fn crossings(&self, model: &Model) -> usize {
-        crossing_triangles(&model.surfaces, &self.vertices).len()
+    pub fn crossings(&self, model: &Model) -> Crossings {
+        let surfaces = &model.surfaces;
+        let pairs = crossing_triangles(surfaces, &self.vertices);
+        let is_left = |pair: &&[u32; 2]| self.is_left(surfaces, **pair);
+        let at_rest = pairs.iter().filter(is_left).count();
+        Crossings { new: pairs.len() - at_rest, at_rest }
+    }
+
+    /// Whether contact leaves a pair of triangles alone.
+    fn is_left(&self, contact: &ContactModel, pair: [u32; 2]) -> bool {
+        let tangled = contact.tangles.of_triangles(pair.map(|t| contact.triangles[t as usize]));
+        tangled.is_some_and(|pair| self.tangled.get(pair.tangle as usize).copied().unwrap_or(true))
     }
 }
 
@@ -168,7 +194,7 @@ pub(crate) fn overlaps_at(model: &Model, places: &SurfacePlaces) -> BTreeMap<[us
         }
     };
     let crossing = if model.contact.is_empty() { Vec::new() } else { crossing_triangles(contact, y) };
-    for [a, b] in crossing {
+    for [a, b] in crossing.into_iter().filter(|pair| !places.is_left(contact, *pair)) {
         let place = y[contact.triangles[a as usize][0] as usize];
         entry(contact.triangle_group(a), contact.triangle_group(b), place, 1, 0.0);
     }
@@ -208,11 +234,16 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
             Some(_) => boxes[h],
             None => Aabb { min: Vec3::splat(f64::NEG_INFINITY), max: Vec3::splat(f64::INFINITY) },
         };
+        let plane = contact.planes.iter().position(|plane| plane.group == h);
         for g in entering {
             let group = &contact.groups[g];
             // A point lifted off an edge of its own surface may end up on the other side of a crease.
             let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
             let depth_of = &|triangle: &[u32; 3], weights: &[f64; 3]| {
+                let is_left_to = |plane| triangle.iter().any(|&v| contact.tangles.of_plane(v, plane).is_some());
+                if contact.tangles.holds(*triangle, &places.tangled) || plane.is_some_and(|k| is_left_to(k as u32)) {
+                    return None;
+                }
                 let at = |places: &[Vec3]| {
                     (0..3).fold(Vec3::zero(), |sum, k| sum + places[triangle[k] as usize] * weights[k])
                 };
@@ -287,16 +318,16 @@ fn distance(contact: &ContactModel, group: usize, y: &[Vec3], place: Vec3, rest:
     if nearest.is_finite() { nearest } else { 0.0 }
 }
 
-/// Probe of `check.crossings` and `check.penetration` in every frame.
+/// Probe of `check.crossings`, `check.rest_crossings` and `check.penetration` in every frame.
 pub struct CheckProbe;
 
 impl Probe for CheckProbe {
     fn names(&self, _model: &Model) -> Vec<String> {
-        ["check.crossings", "check.penetration"].map(String::from).to_vec()
+        ["check.crossings", "check.rest_crossings", "check.penetration"].map(String::from).to_vec()
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let check = SurfaceCheck::of(ctx.model, ctx.state);
-        out.extend([check.crossings as f64, check.penetration]);
+        out.extend([check.crossings as f64, check.rest_crossings as f64, check.penetration]);
     }
 }

@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sinew_fem::contact::{ContactRule, Party};
+use sinew_fem::contact::{ContactMode, ContactRule, Party, RestContact};
 use sinew_fem::force::strand::StrandScaling;
 use sinew_fem::force::{AttachTarget, AttachmentParams, FleshPlace, PressureParams, Slack, StrandParams, TendonParams};
 use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
@@ -151,6 +151,7 @@ fn steps_after_the_first_do_not_allocate() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(check_lattice_frames);
         pool.install(check_affine_frames);
+        pool.install(check_tangled_frames);
         pool.install(check_quasistatic_frames);
         let newmark = Regime::Newmark(NewmarkParams::default());
         for (linear, regime, substeps) in [
@@ -249,6 +250,30 @@ fn check_affine_frames() {
     run(150);
     let count = allocations(|| run(3));
     assert_eq!(count, 0, "with an affine body");
+}
+
+/// Two blocks that cross at rest: contact looks in every step whether they have parted.
+fn check_tangled_frames() {
+    let mesh = || box_tets(Vec3::splat(0.1), [3, 3, 3], TetPattern::Kuhn).unwrap();
+    let upper = mesh().mapped(|x| x + Vec3::new(0.011, 0.09, 0.017)).unwrap().0;
+    let mut builder = ModelBuilder::new();
+    let lower = builder.add_body(body("lower", mesh(), Law::StableNeoHookean));
+    let upper = builder.add_body(body("upper", upper, Law::StableNeoHookean));
+    let rule = ContactRule { mode: ContactMode::Barrier, rest: RestContact::LeftAlone, ..ContactRule::default() };
+    builder.contact(Party::Body(lower), Party::Body(upper), rule);
+    let model = builder.build().unwrap();
+    assert_eq!(model.contact.tangles().counts(), [1, 0]);
+    let solver = NewtonSolver::new(SolverParams { regime: Regime::ImplicitEuler, ..SolverParams::default() });
+    let frames = FrameParams { frame_rate: 100.0, ..FrameParams::default() };
+    let mut simulation = Simulation::new(model, Box::new(solver), frames, Vec::new(), Vec::new());
+    let mut run = |count: usize| {
+        for _ in 0..count {
+            simulation.step_frame().unwrap();
+        }
+    };
+    run(3);
+    let count = allocations(|| run(3));
+    assert_eq!(count, 0, "with a tangle");
 }
 
 /// A block in equilibrium between its pins and a ball that presses on it.

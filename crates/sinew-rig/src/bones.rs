@@ -47,10 +47,7 @@ pub fn modelled_bone(rig: &Rig, flesh: &Flesh, name: &str) -> Option<Result<TriM
     for piece in flesh.pieces.iter().filter(|piece| piece.has_name(rig, name)) {
         is_found = true;
         let first = positions.len() as u32;
-        positions.extend(piece.vertices.iter().map(|source| match source {
-            Source::Flesh(vertex) => flesh.surface.positions()[*vertex as usize],
-            Source::Joints(rest, _) => *rest,
-        }));
+        positions.extend(piece.vertices.iter().map(|source| source.rest(&flesh.surface)));
         let of_part = &rig.surfaces[piece.surface].parts[piece.part].triangles;
         triangles.extend(of_part.iter().map(|triangle| triangle.map(|vertex| first + vertex)));
     }

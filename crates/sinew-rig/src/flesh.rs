@@ -6,16 +6,15 @@ use sinew_geometry::TriMesh;
 use sinew_math::Vec3;
 
 use crate::affine::Affine;
+use crate::choice::{Chosen, choose, told};
 use crate::joints::{Assembly, BoundSkin, Joint};
 use crate::motion::{Motion, stretches};
-use crate::repair::{flip_thin, merge, spread_weights};
+use crate::repair::{merge, spread_weights};
+use crate::ride::{Anchor, Ride};
 use crate::rig::{Rig, Weights};
+use crate::roles::{Decision, Role};
+use crate::soup::Soup;
 
-/// Vertices closer than this fraction of the character's size are merged: the two sides of a seam, after rounding to 16
-/// bits.
-const WELD: f64 = 2e-5;
-/// Closed pieces of at least this fraction of the volume of the largest are flesh, unless the user names the flesh.
-const MIN_SHARE: f64 = 0.2;
 
 /// The skin at rest.
 #[derive(Clone, Debug)]
@@ -26,8 +25,12 @@ pub struct Flesh {
     pub weights: Vec<Vec<(u32, f64)>>,
     /// Joints that move something.
     pub joints: Vec<Joint>,
+    /// Volume that the surface encloses, with closed borders \[m³\].
+    pub volume: f64,
     /// All visible parts.
     pub pieces: Vec<Piece>,
+    /// What was decided about each loose part of the skinned surfaces, and about what stands on other nodes.
+    pub decisions: Vec<Decision>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -51,6 +54,12 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// The name of its surface or else of its node.
+    pub fn name<'a>(&self, rig: &'a Rig) -> &'a str {
+        let (surface, node) = (&rig.surfaces[self.surface].name, &rig.nodes[self.node].name);
+        [surface, node].into_iter().find(|name| !name.is_empty()).map_or("(no name)", |name| name)
+    }
+
     /// Whether its node or its surface has this name.
     pub fn has_name(&self, rig: &Rig, name: &str) -> bool {
         rig.nodes[self.node].name == name || rig.surfaces[self.surface].name == name
@@ -64,6 +73,19 @@ pub enum Source {
     Flesh(u32),
     /// Follows joints by skinning, from a rest position \[m\]: eyes, hair, clothes. Without joints it is static.
     Joints(Vec3, Vec<(u32, f64)>),
+    /// Follows joints, and the surface of the flesh near it.
+    Ride(Box<Ride>),
+}
+
+impl Source {
+    /// Its rest position \[m\]; `surface` is that of the flesh.
+    pub fn rest(&self, surface: &TriMesh) -> Vec3 {
+        match self {
+            Self::Flesh(vertex) => surface.positions()[*vertex as usize],
+            Self::Joints(rest, _) => *rest,
+            Self::Ride(ride) => ride.rest,
+        }
+    }
 }
 
 /// Why a character has no flesh.
@@ -85,6 +107,14 @@ pub enum FleshError {
     /// No surface has this name.
     #[error("there is no skinned surface \"{name}\"; known surfaces: {known}")]
     NoSurface {
+        /// The name.
+        name: String,
+        /// Existing names.
+        known: String,
+    },
+    /// No part has this name.
+    #[error("there is no part \"{name}\" of a skinned surface; known parts: {known}")]
+    NoPart {
         /// The name.
         name: String,
         /// Existing names.
@@ -127,6 +157,20 @@ pub struct FleshParams {
     pub surfaces: Vec<String>,
     /// Names of nodes or surfaces that are bones, and never flesh.
     pub bones: Vec<String>,
+    /// How flesh is chosen among the loose parts.
+    pub choice: FleshChoice,
+    /// Roles of parts by name: that of a surface or node, or of one of its parts, such as `"eyes:2"`.
+    pub roles: Vec<(String, Role)>,
+}
+
+/// How flesh is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FleshChoice {
+    /// By what encloses a volume, and by weights: surfaces may be open, doubled or inside each other.
+    #[default]
+    Auto,
+    /// Closed pieces of at least a fifth of the volume of the largest, as they are in the file; all if none is closed.
+    Closed,
 }
 
 impl Flesh {
@@ -177,9 +221,14 @@ impl Flesh {
                 return Err(FleshError::NoSurface { name: name.clone(), known });
             }
         }
-        // All skinned surfaces at rest, as a triangle soup.
+        // All skinned surfaces at rest, as a triangle soup; with a strict choice only those that may be flesh.
+        let is_bone = |piece: &Piece| params.bones.iter().any(|name| piece.has_name(rig, name));
+        let is_in_soup = |piece: &Piece| match params.choice {
+            FleshChoice::Auto => !is_bone(piece),
+            FleshChoice::Closed => is_flesh(piece),
+        };
         let mut soup = Soup::default();
-        for &k in skinned.iter().filter(|&&k| is_flesh(&pieces[k])) {
+        for &k in skinned.iter().filter(|&&k| is_in_soup(&pieces[k])) {
             let piece = &pieces[k];
             let skin = rig.nodes[piece.node].skin.unwrap_or_default();
             let bound = assembly.skin(skin)?;
@@ -210,12 +259,13 @@ impl Flesh {
             notes.push(format!("{unweighted} vertices have no weights and move with the skin around them"));
             spread_weights(&mut welded.weights, &welded.triangles);
         }
-        let kept = welded.flesh_triangles(params.surfaces.is_empty());
-        let mut flesh = welded.keep(&kept)?;
         // Whole pieces without weights follow the first joint.
-        for weights in flesh.weights.iter_mut().filter(|weights| weights.is_empty()) {
+        for weights in welded.weights.iter_mut().filter(|weights| weights.is_empty()) {
             weights.push((0, 1.0));
         }
+        let Chosen { kept: flesh, volume, anchors, mut decisions, notes: of_choice } =
+            choose(rig, params, &pieces, welded)?;
+        notes.extend(of_choice);
         // All joints before the parts they carry.
         for &k in &skinned {
             assembly.skin(rig.nodes[pieces[k].node].skin.unwrap_or_default())?;
@@ -223,22 +273,25 @@ impl Flesh {
         let vertices_of: BTreeMap<usize, Vec<u32>> = flesh.vertices_of.into_iter().collect();
         for (k, piece) in pieces.iter_mut().enumerate() {
             let of_flesh = vertices_of.get(&k).map_or(&[][..], |vertices| vertices);
-            (piece.is_mirrored, piece.vertices, piece.offsets) = assembly.sources(piece, of_flesh)?;
+            let anchors = anchors.get(&k).map_or(&[][..], |anchors| anchors);
+            (piece.is_mirrored, piece.vertices, piece.offsets) = assembly.sources(piece, of_flesh, anchors)?;
         }
-        let follows = |piece: &&Piece| piece.vertices.iter().all(|source| matches!(source, Source::Joints(..)));
-        let mut followers: Vec<&str> = Vec::new();
-        for piece in pieces.iter().filter(follows) {
-            let (surface, node) = (&rig.surfaces[piece.surface].name, &rig.nodes[piece.node].name);
-            let name = [surface, node].into_iter().find(|name| !name.is_empty()).map_or("(no name)", |name| name);
-            if !followers.contains(&name) {
-                followers.push(name);
-            }
-        }
-        if !followers.is_empty() {
-            notes.push(format!("follow by skinning: {}", followers.join(", ")));
-        }
+        let is_skinned = |k: &usize| skinned.binary_search(k).is_ok();
+        decisions.extend((0..pieces.len()).filter(|k| !is_skinned(k)).map(|k| Decision {
+            name: pieces[k].name(rig).into(),
+            triangles: rig.surfaces[pieces[k].surface].parts[pieces[k].part].triangles.len(),
+            open_edges: 0,
+            volume: 0.0,
+            role: Role::OnBone,
+            why: "hangs on a node without weights",
+        }));
+        notes.extend(match params.choice {
+            FleshChoice::Auto => told(&decisions),
+            FleshChoice::Closed => followers(rig, &pieces),
+        });
         notes.append(&mut assembly.notes);
-        Ok(Self { surface: flesh.surface, weights: flesh.weights, joints: assembly.joints, pieces, notes })
+        let (surface, weights, joints) = (flesh.surface, flesh.weights, assembly.joints);
+        Ok(Self { surface, weights, joints, volume, pieces, decisions, notes })
     }
 
     /// Vertex positions of a piece in a scene, from those of the flesh, the motions of the joints, and the placement of
@@ -250,17 +303,29 @@ impl Flesh {
         motions: &[Motion],
         scene_from_character: impl Fn(Vec3) -> Vec3,
     ) -> Vec<Vec3> {
+        let blend = |rest: Vec3, weights: &[(u32, f64)]| {
+            let moved = |&(joint, weight): &(u32, f64)| motions[joint as usize].to_world(rest) * weight;
+            scene_from_character(if weights.is_empty() { rest } else { weights.iter().map(moved).sum() })
+        };
         let place = |source: &Source| match source {
             Source::Flesh(vertex) => flesh[*vertex as usize],
-            Source::Joints(rest, weights) if weights.is_empty() => scene_from_character(*rest),
-            Source::Joints(rest, weights) => {
-                let moved = |&(joint, weight): &(u32, f64)| motions[joint as usize].to_world(*rest) * weight;
-                scene_from_character(weights.iter().map(moved).sum())
+            Source::Joints(rest, weights) => blend(*rest, weights),
+            Source::Ride(ride) => {
+                let Anchor { vertices, share } = ride.anchor;
+                let gone = vertices.iter().map(|&(v, w)| {
+                    let v = v as usize;
+                    (flesh[v] - blend(self.surface.positions()[v], &self.weights[v])) * w
+                });
+                blend(ride.rest, &ride.weights) + gone.sum::<Vec3>() * share
             }
         };
         let mut places: Vec<Vec3> = piece.vertices.iter().map(place).collect();
         for ((x, offsets), source) in places.iter_mut().zip(&piece.offsets).zip(&piece.vertices) {
-            let Source::Joints(rest, weights) = source else { continue };
+            let (rest, weights) = match source {
+                Source::Flesh(_) => continue,
+                Source::Joints(rest, weights) => (rest, weights),
+                Source::Ride(ride) => (&ride.rest, &ride.weights),
+            };
             let moved = |x: &dyn Fn(usize) -> Vec3| -> Vec3 {
                 let parts = weights.iter().enumerate();
                 parts.map(|(k, &(joint, weight))| motions[joint as usize].to_world(x(k)) * weight).sum()
@@ -299,6 +364,18 @@ impl Flesh {
 /// Offsets of the joints of vertices, as in [`Piece::offsets`].
 type Offsets = Vec<Vec<Vec3>>;
 
+/// A note on the parts that follow by skinning.
+fn followers(rig: &Rig, pieces: &[Piece]) -> Vec<String> {
+    let follows = |piece: &&Piece| piece.vertices.iter().all(|source| matches!(source, Source::Joints(..)));
+    let mut names: Vec<&str> = Vec::new();
+    for name in pieces.iter().filter(follows).map(|piece| piece.name(rig)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() { Vec::new() } else { vec![format!("follow by skinning: {}", names.join(", "))] }
+}
+
 /// Renumbered joints of one vertex, with weights that sum to one.
 fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> {
     let mut shares: Vec<(u32, f64)> = weights.of(vertex).map(|(joint, weight)| (numbers[joint], weight)).collect();
@@ -307,9 +384,14 @@ fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> 
 }
 
 impl Assembly<'_> {
-    /// Whether a piece is mirrored, the sources of its vertices, given its vertices in the flesh, and their
-    /// [`Piece::offsets`].
-    fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<(bool, Vec<Source>, Offsets), FleshError> {
+    /// Whether a piece is mirrored, the sources of its vertices, given its vertices in the flesh and the places that others
+    /// ride on, and their [`Piece::offsets`].
+    fn sources(
+        &mut self,
+        piece: &Piece,
+        of_flesh: &[u32],
+        anchors: &[Option<Anchor>],
+    ) -> Result<(bool, Vec<Source>, Offsets), FleshError> {
         let rig = self.rig;
         let part = &rig.surfaces[piece.surface].parts[piece.part];
         let positions = part.morphed(&rig.morph_weights(piece.node, None, 0.0));
@@ -320,7 +402,11 @@ impl Assembly<'_> {
             (Some(&number), _) if number != u32::MAX => Source::Flesh(number),
             (_, Some(bound)) => {
                 let weights = shares(&part.weights, vertex, &bound.numbers);
-                Source::Joints(bound.rest(*x, &weights), weights)
+                let rest = bound.rest(*x, &weights);
+                match anchors.get(vertex).copied().flatten() {
+                    Some(anchor) => Source::Ride(Box::new(Ride { rest, weights, anchor })),
+                    None => Source::Joints(rest, weights),
+                }
             }
             (_, None) => {
                 let x = self.pose[piece.node].apply(*x);
@@ -341,179 +427,5 @@ impl Assembly<'_> {
         let world_from_stored = skin.as_ref().map_or(&self.pose[piece.node], |bound| &bound.rest_from_stored);
         let is_mirrored = world_from_stored.linear.determinant() < 0.0;
         Ok((is_mirrored, vertices, rebound.map(offsets_of).unwrap_or_default()))
-    }
-}
-
-/// Triangles of several pieces with separate vertices.
-#[derive(Default)]
-struct Soup {
-    positions: Vec<Vec3>,
-    weights: Vec<Vec<(u32, f64)>>,
-    triangles: Vec<[u32; 3]>,
-    /// Pieces with their first vertex.
-    pieces: Vec<(usize, usize)>,
-}
-
-/// The soup with closed seams.
-struct Welded {
-    positions: Vec<Vec3>,
-    weights: Vec<Vec<(u32, f64)>>,
-    triangles: Vec<[u32; 3]>,
-    /// Vertices of the soup, piece by piece, as vertices of this mesh.
-    vertices_of: Vec<(usize, Vec<u32>)>,
-    /// Vertices closer than this are merged \[m\].
-    tolerance: f64,
-    /// Triangles that had no area.
-    flat: usize,
-}
-
-/// The part that is simulated.
-struct Kept {
-    surface: TriMesh,
-    weights: Vec<Vec<(u32, f64)>>,
-    vertices_of: Vec<(usize, Vec<u32>)>,
-}
-
-impl Soup {
-    fn add(&mut self, piece: usize, positions: impl Iterator<Item = Vec3>, triangles: &[[u32; 3]]) {
-        let first = self.positions.len();
-        self.pieces.push((piece, first));
-        self.positions.extend(positions);
-        self.triangles.extend(triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first as u32)));
-    }
-
-    /// Flips the last triangles.
-    fn flip_last(&mut self, count: usize) {
-        let first = self.triangles.len() - count;
-        self.triangles[first..].iter_mut().for_each(|triangle| triangle.swap(1, 2));
-    }
-
-    /// Merges coincident vertices.
-    fn weld(self) -> Welded {
-        let (low, high) =
-            self.positions.iter().fold(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]), |(mut low, mut high), x| {
-                for c in 0..3 {
-                    (low[c], high[c]) = (low[c].min(x[c]), high[c].max(x[c]));
-                }
-                (low, high)
-            });
-        let size = (Vec3::from(high) - Vec3::from(low)).norm();
-        let tolerance = (WELD * size).max(f64::MIN_POSITIVE);
-        // Boxes twice as wide as the tolerance: close vertices lie in the same box or in a neighbor.
-        let key = |x: Vec3, c: usize| ((x[c] - low[c]) / (2.0 * tolerance)).floor() as i64;
-        let mut boxes: std::collections::HashMap<[i64; 3], Vec<u32>> = std::collections::HashMap::new();
-        let mut new_of = Vec::with_capacity(self.positions.len());
-        let (mut positions, mut weights): (Vec<Vec3>, Vec<Vec<(u32, f64)>>) = (Vec::new(), Vec::new());
-        for (x, own) in self.positions.iter().zip(&self.weights) {
-            let home = [0, 1, 2].map(|c| key(*x, c));
-            // In each direction only the closer neighbor can hold something within the tolerance.
-            let side =
-                [0, 1, 2].map(|c| if (x[c] - low[c]) / (2.0 * tolerance) - home[c] as f64 >= 0.5 { 1 } else { -1 });
-            let near = (0..8).find_map(|k: usize| {
-                let place = std::array::from_fn(|c| home[c] + if k >> c & 1 == 1 { side[c] } else { 0 });
-                boxes.get(&place)?.iter().copied().find(|&other| positions[other as usize].distance(*x) <= tolerance)
-            });
-            new_of.push(match near {
-                Some(other) => {
-                    // Both sides of a seam contribute.
-                    weights[other as usize].extend_from_slice(own);
-                    other
-                }
-                None => {
-                    let new = positions.len() as u32;
-                    boxes.entry(home).or_default().push(new);
-                    positions.push(*x);
-                    weights.push(own.clone());
-                    new
-                }
-            });
-        }
-        weights.iter_mut().for_each(merge);
-        let mut triangles: Vec<[u32; 3]> =
-            self.triangles.iter().map(|triangle| triangle.map(|vertex| new_of[vertex as usize])).collect();
-        triangles.retain(|[a, b, c]| a != b && b != c && c != a);
-        let collapsed = self.triangles.len() - triangles.len();
-        let flat = collapsed + flip_thin(&positions, &mut triangles, tolerance);
-        let ends = self.pieces.iter().skip(1).map(|piece| piece.1).chain([new_of.len()]);
-        let vertices_of =
-            self.pieces.iter().zip(ends).map(|(&(piece, first), end)| (piece, new_of[first..end].to_vec()));
-        Welded { vertices_of: vertices_of.collect(), positions, weights, triangles, tolerance, flat }
-    }
-}
-
-impl Welded {
-    /// Triangles of flesh: all, or those of closed pieces that are large enough. If no piece is closed, all: the
-    /// filling reports the defects.
-    fn flesh_triangles(&self, chooses: bool) -> Vec<bool> {
-        let everything = vec![true; self.triangles.len()];
-        if !chooses {
-            return everything;
-        }
-        let mut roots: Vec<u32> = (0..self.positions.len() as u32).collect();
-        fn root(roots: &mut [u32], mut vertex: u32) -> u32 {
-            while roots[vertex as usize] != vertex {
-                roots[vertex as usize] = roots[roots[vertex as usize] as usize];
-                vertex = roots[vertex as usize];
-            }
-            vertex
-        }
-        for &[a, b, c] in &self.triangles {
-            for other in [b, c] {
-                let (a, other) = (root(&mut roots, a), root(&mut roots, other));
-                roots[a as usize] = other;
-            }
-        }
-        // Volume of each piece, and its unpaired edges.
-        let mut volumes: BTreeMap<u32, f64> = BTreeMap::new();
-        let mut edges: BTreeMap<(u32, u32), i32> = BTreeMap::new();
-        let component: Vec<u32> = self.triangles.iter().map(|triangle| root(&mut roots, triangle[0])).collect();
-        for (triangle, &component) in self.triangles.iter().zip(&component) {
-            let [a, b, c] = triangle.map(|vertex| self.positions[vertex as usize]);
-            *volumes.entry(component).or_default() += a.dot(b.cross(c)) / 6.0;
-            for (from, to) in [(0, 1), (1, 2), (2, 0)].map(|(i, k)| (triangle[i], triangle[k])) {
-                *edges.entry((from.min(to), from.max(to))).or_default() += if from < to { 1 } else { -1 };
-            }
-        }
-        for ((from, _), balance) in edges {
-            if balance != 0 {
-                volumes.remove(&root(&mut roots, from));
-            }
-        }
-        let largest = volumes.values().fold(0.0f64, |most, volume| most.max(volume.abs()));
-        if volumes.is_empty() || largest == 0.0 {
-            return everything;
-        }
-        let is_flesh =
-            |component: &u32| volumes.get(component).is_some_and(|volume| volume.abs() >= MIN_SHARE * largest);
-        component.iter().map(is_flesh).collect()
-    }
-
-    fn keep(self, is_kept: &[bool]) -> Result<Kept, FleshError> {
-        let mut new_of = vec![u32::MAX; self.positions.len()];
-        let (mut positions, mut weights, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
-        for (triangle, _) in self.triangles.iter().zip(is_kept).filter(|&(_, &kept)| kept) {
-            triangles.push(triangle.map(|vertex| {
-                let new = &mut new_of[vertex as usize];
-                if *new == u32::MAX {
-                    *new = positions.len() as u32;
-                    positions.push(self.positions[vertex as usize]);
-                    weights.push(self.weights[vertex as usize].clone());
-                }
-                *new
-            }));
-        }
-        // A piece is flesh when all of its used vertices are.
-        let vertices_of = self.vertices_of.into_iter().filter_map(|(piece, vertices)| {
-            let numbers: Vec<u32> = vertices.iter().map(|&vertex| new_of[vertex as usize]).collect();
-            numbers.iter().any(|&vertex| vertex != u32::MAX).then_some((piece, numbers))
-        });
-        let vertices_of = vertices_of.collect();
-        let surface = TriMesh::new(positions, triangles).map_err(|error| FleshError::Mesh(error.to_string()))?;
-        // As thin as the merge tolerance.
-        if surface.volume().abs() <= self.tolerance * surface.area() {
-            return Err(FleshError::NoVolume);
-        }
-        let surface = if surface.volume() < 0.0 { surface.flipped() } else { surface };
-        Ok(Kept { surface, weights, vertices_of })
     }
 }

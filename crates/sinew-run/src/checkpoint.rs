@@ -99,6 +99,7 @@ impl Checkpoint {
             work: Work { pins, damping, start, muscles },
             contact_exits,
             contact_depths,
+            contact_tangles,
             contact_memory,
             meeting_speeds,
             activations,
@@ -122,6 +123,7 @@ impl Checkpoint {
         }
         out.u32s(contact_exits);
         out.f64s(contact_depths);
+        out.list(contact_tangles.iter(), |out, &is_tangled| out.u32(u32::from(is_tangled)));
         out.list(contact_memory.iter(), |out, memory| {
             memory.key.iter().for_each(|&number| out.u32(number));
             out.vector(memory.slip);
@@ -195,6 +197,7 @@ impl Checkpoint {
             },
             contact_exits: input.u32s(what)?,
             contact_depths: input.f64s(what)?,
+            contact_tangles: input.list(4, what, |input| Ok(input.u32(what)? != 0))?,
             contact_memory: input.list(40, what, |input| {
                 let mut number = || input.u32(what);
                 let key = [number()?, number()?, number()?, number()?];
@@ -302,6 +305,7 @@ mod tests {
                     work: Work { pins: 0.5, damping: 0.25, start: 2.0, muscles: 0.125 },
                     contact_exits: vec![3, u32::MAX],
                     contact_depths: vec![0.5, 0.0],
+                    contact_tangles: vec![true, false],
                     contact_memory: vec![ContactMemory { key: [1, 2, 3, 4], slip: Vec3::splat(0.1) }],
                     meeting_speeds: vec![0.0, 1.5],
                     activations: vec![0.0, 0.75],

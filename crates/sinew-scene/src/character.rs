@@ -7,9 +7,10 @@ use std::sync::Arc;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_io::Field;
 use sinew_rig::retarget::RetargetReport;
-use sinew_rig::{Animation, Flesh, FleshParams, Part, Performance, Rig, RigError, Source};
+use sinew_rig::{Animation, Flesh, FleshChoice, FleshError, FleshParams, Part, Performance, Rig, RigError, Role, Source};
 
 use crate::motion;
+use crate::spec::mesh::Repair;
 use crate::spec::rig as spec;
 use crate::value::{Dimension, format_quantity};
 
@@ -38,7 +39,12 @@ pub struct SceneCharacter {
 impl Character {
     /// Reads a character and its motion, and assembles its flesh; files are relative to `folder`. Errors name the wrong
     /// keys of the body, with reasons.
-    pub fn load(folder: &Path, file: &str, settings: &spec::Rig) -> Result<Self, Vec<(&'static str, String)>> {
+    pub fn load(
+        folder: &Path,
+        file: &str,
+        settings: &spec::Rig,
+        repair: Repair,
+    ) -> Result<Self, Vec<(&'static str, String)>> {
         let mut rig =
             sinew_io::load_rig(&folder.join(file)).map_err(|error| vec![("mesh.surface", error.to_string())])?;
         let mut problems = Vec::new();
@@ -66,11 +72,11 @@ impl Character {
             Ok(Some(_)) => {}
         }
         let key = if settings.surfaces.is_empty() { "mesh.surface" } else { "rig.surfaces" };
-        let bones = settings.bones.iter().filter_map(|bone| bone.surface.clone()).collect();
-        match Flesh::new(&rig, &FleshParams { surfaces: settings.surfaces.clone(), bones }) {
+        match Flesh::new(&rig, &flesh_params(settings, repair)) {
             Ok(flesh) if problems.is_empty() => Ok(Self { rig, flesh, motion }),
             Ok(_) => Err(problems),
             Err(error) => {
+                let key = if matches!(error, FleshError::NoPart { .. }) { "rig.parts" } else { key };
                 problems.push((key, error.to_string()));
                 Err(problems)
             }
@@ -88,7 +94,7 @@ impl Character {
             for triangle in &part.triangles {
                 let vertex_of = |vertex: u32| match piece.vertices[vertex as usize] {
                     Source::Flesh(of_flesh) => Some((of_flesh, vertex)),
-                    Source::Joints(..) => None,
+                    Source::Joints(..) | Source::Ride(_) => None,
                 };
                 if let [Some(a), Some(b), Some(c)] = triangle.map(vertex_of) {
                     origins.insert(sorted([a.0, b.0, c.0]), (part, [a, b, c]));
@@ -146,6 +152,21 @@ fn chosen<'a>(rig: &'a Rig, settings: &spec::Rig) -> Result<Option<&'a Animation
     match settings.motion {
         Some(_) => Ok(rig.animations.last()),
         None => rig.animation(settings.animation.as_deref()),
+    }
+}
+
+/// How the settings of a body choose the flesh of its character.
+pub fn flesh_params(settings: &spec::Rig, repair: Repair) -> FleshParams {
+    let role = |part: &spec::RigPart| match part.role {
+        spec::PartRole::Flesh => Role::Flesh,
+        spec::PartRole::OnFlesh => Role::OnFlesh,
+        spec::PartRole::OnBone => Role::OnBone,
+    };
+    FleshParams {
+        surfaces: settings.surfaces.clone(),
+        bones: settings.bones.iter().filter_map(|bone| bone.surface.clone()).collect(),
+        choice: if repair == Repair::Auto { FleshChoice::Auto } else { FleshChoice::Closed },
+        roles: settings.parts.iter().map(|part| (part.name.clone(), role(part))).collect(),
     }
 }
 

@@ -48,7 +48,8 @@ pub const VALUE_KINDS: &[ValueKind] = kinds! {
     "momentum.AXIS", "kg m/s", "momentum of everything";
     "angular_momentum.AXIS", "kg m²/s", "angular momentum of everything about the origin";
     "frequency.NUMBER", "Hz", "natural frequency of the initial state, lowest first (`modes`)";
-    "check.crossings", "", "pairs of triangles that intersect (`check` of `[contact]`)";
+    "check.crossings", "", "pairs of triangles that intersect though contact guards them (`check` of `[contact]`)";
+    "check.rest_crossings", "", "pairs of triangles that intersect since rest, and that contact leaves alone until they part";
     "check.penetration", "m", "greatest depth of a surface in another or in itself (`check` of `[contact]`)";
     "BODY.error.l2", "m", "error of displacements against the manufactured solution";
     "BODY.error.h1", "", "error of their gradient against the manufactured solution";

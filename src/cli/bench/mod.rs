@@ -4,6 +4,7 @@ mod abuse;
 mod beam;
 mod child;
 mod contact;
+mod difficult;
 mod first_hour;
 mod gradient;
 mod io;
@@ -61,6 +62,8 @@ enum Benchmark {
     Pile(pile::Arguments),
     /// A moving character in self-contact: seconds per frame and quality of the result
     Skin(skin::Arguments),
+    /// Difficult characters through `sinew skin`: how many end with files and without new crossings
+    Difficult(difficult::Arguments),
     /// Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients
     Python(python::Arguments),
     /// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
@@ -85,6 +88,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Pile(arguments) => (pile::measure(arguments, console)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, console)?, arguments.json),
         Benchmark::Skin(arguments) => (skin::measure(arguments, console)?, arguments.json),
+        Benchmark::Difficult(arguments) => (difficult::measure(arguments, console)?, arguments.json),
         Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
         Benchmark::FirstHour(arguments) => (first_hour::measure(arguments, console)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, console)?, arguments.json),

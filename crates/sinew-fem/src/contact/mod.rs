@@ -10,6 +10,7 @@
 //! - `barrier`: the potential that keeps surfaces apart, for barrier contact
 //! - `friction`: Coulomb's law
 //! - `restitution`: ratio of speeds after and before an impact
+//! - [`Tangles`]: places that cross at rest, which contact leaves alone until they part
 //! - `lagged`: friction and restitution during a step, from the contacts at its start
 
 mod barrier;
@@ -22,6 +23,7 @@ mod restitution;
 mod rule;
 mod stage;
 mod surface;
+mod tangles;
 #[cfg(test)]
 mod tests;
 mod touches;
@@ -29,8 +31,9 @@ mod touches;
 pub use friction::USUAL_CREEP;
 pub use lagged::Response;
 pub use points::ContactPoint;
-pub use rule::{ContactMode, ContactRule, Party};
+pub use rule::{ContactMode, ContactRule, Party, RestContact};
 pub use surface::{ContactModel, Group, Obstacle, PairRule, PlaneGroup};
+pub use tangles::Tangles;
 pub use touches::{Contacts, Touch};
 
 pub(crate) use lagged::recall;
@@ -39,3 +42,4 @@ pub(crate) use restitution::{Meeting, bounce_damping, travel};
 pub(crate) use rule::{ORDINARY_DEPTH, allowed_depth};
 pub(crate) use stage::{ContactStage, ContactTerm, StepStart};
 pub(crate) use surface::{FleshSurface, Parts, RIGID_MODULUS, RigidSurface, facing_areas, usual_stiffness};
+pub(crate) use tangles::TOUCHING;

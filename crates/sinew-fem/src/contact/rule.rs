@@ -26,12 +26,32 @@ pub struct ContactRule {
     /// Barrier: distance at which surfaces start to repel \[m\]; `None` takes a tenth of the mean edge of the finer
     /// surface, at most a hundredth of the thickness of a rigid body.
     pub gap: Option<f64>,
+    /// Barrier: what becomes of places that cross or touch at rest.
+    pub rest: RestContact,
+}
+
+/// What becomes of places that cross or touch at rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestContact {
+    /// They count, and no barrier can begin with them.
+    #[default]
+    Guarded,
+    /// They are left alone until they have parted, and are guarded from then on.
+    LeftAlone,
 }
 
 impl Default for ContactRule {
     fn default() -> Self {
         let mode = ContactMode::Penalty;
-        Self { mode, friction: 0.0, restitution: 1.0, stiffness: None, tangential: 0.0, gap: None }
+        Self {
+            mode,
+            friction: 0.0,
+            restitution: 1.0,
+            stiffness: None,
+            tangential: 0.0,
+            gap: None,
+            rest: RestContact::Guarded,
+        }
     }
 }
 

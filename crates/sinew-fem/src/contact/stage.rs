@@ -11,6 +11,7 @@
 
 mod lagged;
 mod obstacles;
+mod parting;
 mod speculative;
 mod sweep;
 mod touch;
@@ -170,6 +171,14 @@ pub(crate) struct ContactStage {
     /// Share of the allowed depth that remains at the end of the step.
     fading: f64,
     speculative: SpeculativeContacts,
+    /// Which tangles have not parted, then which vertices at half-spaces; empty without any.
+    tangled: Vec<bool>,
+    /// Whether some tangle of surfaces has not parted.
+    has_tangles: bool,
+    /// For each of `plane_vertices` whether its half-space leaves it alone; empty if none does.
+    is_plane_free: Vec<bool>,
+    /// Tangles that hold together, while that is found out.
+    together: Vec<bool>,
 }
 
 impl ContactStage {
@@ -256,6 +265,7 @@ impl ContactStage {
             self.memory.fill(NOWHERE);
             self.depths.fill(0.0);
         }
+        self.recall_tangles(contact, &state.history);
         self.exits.clear();
         if let Some(tree) = &mut self.tree {
             tree.rebuild(&self.start);
@@ -356,6 +366,7 @@ impl ContactStage {
             slip: lagged.response.remembered_slip(self.moved(lagged), self.epsilon),
         }));
         history.meeting_speeds.extend(&self.meeting_speeds);
+        self.part(contact, history);
         if self.flesh.is_none() {
             return;
         }
@@ -409,9 +420,18 @@ impl ContactStage {
         match item {
             item if item < p => self.touch_triangle(contact, points[item], chunk),
             item if item < p + e => self.touch_edge(contact, edges[item - p], chunk),
-            item if item < p + e + v => self.touch_plane(contact, self.plane_vertices[item - p - e], chunk),
+            item if item < p + e + v => {
+                if !self.is_left_to_plane(item - p - e) {
+                    self.touch_plane(contact, self.plane_vertices[item - p - e], chunk);
+                }
+            }
             item => self.touch_inside(contact, &self.exits[item - p - e - v], chunk),
         }
+    }
+
+    /// Whether its half-space leaves the k-th of `plane_vertices` alone.
+    fn is_left_to_plane(&self, k: usize) -> bool {
+        self.is_plane_free.get(k).copied().unwrap_or(false)
     }
 
     /// Contacts at the last evaluated positions.

@@ -10,7 +10,8 @@ use sinew_math::parallel::for_each_block_mut;
 
 use super::patches::Patches;
 use super::restitution::bounce_damping;
-use super::rule::{ContactMode, ContactRule, Party};
+use super::rule::{ContactMode, ContactRule, Party, RestContact};
+use super::tangles::Tangles;
 use crate::collider::Collider;
 use crate::revision::Revision;
 
@@ -65,6 +66,8 @@ pub struct PairRule {
     pub gap: f64,
     /// Barrier: modulus κ \[Pa\].
     pub modulus: f64,
+    /// Barrier: what becomes of places that cross at rest.
+    pub rest: RestContact,
 }
 
 /// The index of pairs that pass through each other.
@@ -73,9 +76,10 @@ const NO_RULE: u32 = u32::MAX;
 impl PairRule {
     /// Equal for equal rules.
     fn bits(&self) -> [u64; 8] {
-        let Self { mode, friction, bounce, stiffness, tangential, onset, gap, modulus } = *self;
+        let Self { mode, friction, bounce, stiffness, tangential, onset, gap, modulus, rest } = *self;
         let numbers = [friction, bounce, stiffness, tangential, onset, gap, modulus].map(f64::to_bits);
-        std::array::from_fn(|i| if i < 7 { numbers[i] } else { u64::from(mode == ContactMode::Barrier) })
+        let kind = u64::from(mode == ContactMode::Barrier) + 2 * u64::from(rest == RestContact::LeftAlone);
+        std::array::from_fn(|i| if i < 7 { numbers[i] } else { kind })
     }
 }
 
@@ -144,6 +148,8 @@ pub struct ContactModel {
     pub(crate) point_rest: Vec<Vec3>,
     /// The surface of each group in patches.
     pub(crate) patches: Patches,
+    /// Places that cross at rest.
+    pub(crate) tangles: Tangles,
 }
 
 /// All that may take part while the surface is put together.
@@ -283,6 +289,7 @@ impl ContactModel {
                 Party::Collider(_) => {}
             }
         }
+        model.tangles = Tangles::new(&model, parts.colliders);
         model
     }
 
@@ -412,7 +419,13 @@ impl ContactModel {
             onset: ONSET_IN_CELLS * a.cell.min(b.cell),
             gap: rule.gap.unwrap_or(GAP_IN_EDGES * a.edge.min(b.edge)),
             modulus,
+            rest: if rule.mode == ContactMode::Barrier { rule.rest } else { RestContact::Guarded },
         }
+    }
+
+    /// Places that cross at rest, which contact leaves alone until they part.
+    pub fn tangles(&self) -> &Tangles {
+        &self.tangles
     }
 
     /// Vertices of a participant at rest \[m\].
@@ -452,6 +465,12 @@ impl ContactModel {
     /// Whether a pair of groups has friction.
     pub fn has_friction(&self) -> bool {
         self.rules.iter().any(|rule| rule.friction > 0.0)
+    }
+
+    /// For each pair of groups whether places that cross at rest are left alone.
+    pub(crate) fn left_alone(&self) -> Vec<bool> {
+        let is_left = |&index: &u32| self.rules.get(index as usize).is_some_and(|r| r.rest == RestContact::LeftAlone);
+        self.pair_rules.iter().map(is_left).collect()
     }
 
     /// For each pair of groups whether it has a rule of this mode.

@@ -3,8 +3,9 @@
 use sinew_geometry::procedural::{TetPattern, box_tets};
 use sinew_math::Vec3;
 
-use super::{ContactMode, ContactRule, ContactStage, Party};
+use super::{ContactMode, ContactRule, ContactStage, Party, RestContact};
 use crate::material::{Law, MaterialSpec, VolumeForm};
+use crate::surface_check::SurfaceCheck;
 use crate::{BodyParams, Model, ModelBuilder};
 
 /// Reproducible numbers in [−1, 1).
@@ -129,4 +130,51 @@ fn penalties_are_alpha_as_stiff_across_the_normal_as_along_it() {
         let [along, across] = [stiffness(0), stiffness(1)];
         assert!(along > 0.0 && (across / along - alpha).abs() < 1e-6, "{alpha}: {across} {along}");
     }
+}
+
+/// Blocks that overlap by 5 mm at rest move through each other as if there were no contact, until they are farther apart
+/// than the gap; from then on they repel each other, and no motion takes one into the other.
+#[test]
+fn what_crosses_at_rest_is_left_alone_until_it_parts() {
+    let gap = 1e-3;
+    let left_alone = RestContact::LeftAlone;
+    let rule = ContactRule { mode: ContactMode::Barrier, gap: Some(gap), rest: left_alone, ..ContactRule::default() };
+    let model = blocks(rule, -5e-3);
+    assert_eq!(model.contact.tangles.counts(), [1, 0]);
+    assert!(blocks(rule, 5e-3).contact.tangles.is_empty());
+    let mut state = model.initial_state();
+    let check = SurfaceCheck::of(&model, &state);
+    assert!(check.crossings == 0 && check.rest_crossings > 10 && check.penetration == 0.0, "{check:?}");
+    let rest = state.positions.clone();
+    let count = rest.len();
+    let at = |by: f64| -> Vec<Vec3> {
+        rest.iter().enumerate().map(|(p, &x)| if p < count / 2 { x } else { x + Vec3::unit(0) * by }).collect()
+    };
+    let control = model.initial_control();
+    // Free part of the motion, and the energy after it where all is free.
+    let mut step = |by: f64, stage: &mut ContactStage| {
+        stage.begin_step(&model.contact, &model.step_start(&state, &control, 0.01));
+        let to = at(by);
+        let free = stage.sweep(&model.contact, &state.positions, &to, 1.0);
+        if free < 1.0 {
+            return (free, state.history.contact_tangles.clone(), 0.0);
+        }
+        state.positions = to;
+        let energy = stage.evaluate(&model.contact, &state.positions);
+        stage.remember(&model.contact, &mut state.history);
+        (free, state.history.contact_tangles.clone(), energy)
+    };
+    let mut stage = ContactStage::default();
+    for by in [-2e-3, 4e-3, 5.0e-3 + 0.5 * gap] {
+        assert_eq!(step(by, &mut stage), (1.0, vec![true], 0.0), "at {by}");
+    }
+    assert_eq!(step(5e-3 + 1.5 * gap, &mut stage), (1.0, vec![false], 0.0));
+    // Another solver goes on from the state alone.
+    let mut other = ContactStage::default();
+    for stage in [&mut stage, &mut other] {
+        let (free, tangled, _) = step(3e-3, stage);
+        assert!(free < 1.0 && tangled == [false], "{free}");
+    }
+    let (free, _, energy) = step(5e-3 + 0.5 * gap, &mut other);
+    assert!(free == 1.0 && energy > 0.0, "{energy}");
 }

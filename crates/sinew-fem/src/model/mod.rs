@@ -206,6 +206,7 @@ impl Model {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
             history.contact_depths = vec![0.0; self.contact.vertex_count()];
         }
+        history.contact_tangles = self.contact.tangles.at_rest();
         history.activations =
             vec![0.0; self.muscles.iter().map(Vec::len).sum::<usize>() + self.active_forces().count()];
         if self.needs_motion() {

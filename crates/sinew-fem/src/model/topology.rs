@@ -74,7 +74,7 @@ impl State {
         new.kinematics.place(&state.unknowns, &mut state.positions);
         state.velocities = self.velocities_of_points(&from, new, &state);
         carry(&self.reactions, &from, &mut state.reactions);
-        let History { contact_exits, contact_depths, contact_memory, .. } =
+        let History { contact_exits, contact_depths, contact_tangles, contact_memory, .. } =
             contacts::carried(&self.history, &points, old, new);
         let History { depth, last_dt, rounding, next_dt, work, .. } = self.history;
         let (before, history) = (&self.history, &mut state.history);
@@ -84,6 +84,7 @@ impl State {
         history.meeting_speeds.clone_from(&before.meeting_speeds);
         history.activations.clone_from(&before.activations);
         (history.contact_exits, history.contact_depths) = (contact_exits, contact_depths);
+        history.contact_tangles = contact_tangles;
         history.contact_memory.extend(contact_memory);
         // The past of schemes over two steps was made by forces that are gone, so they begin anew.
         if !(before.previous_positions.is_empty() && before.accelerations.is_empty()) {

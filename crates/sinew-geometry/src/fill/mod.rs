@@ -300,7 +300,11 @@ pub(crate) fn inspect(surface: &TriMesh, welded: &TriMesh, repair: Repair) -> Re
             at: (a + b + c) / 3.0,
         });
     }
-    let volume = welded.volume();
+    // That of an open surface depends on the origin: least where it is in the middle.
+    let volume = match topology.boundary_edges.is_empty() {
+        true => welded.volume(),
+        false => welded.mapped(|x| x - welded.bounds().center())?.volume(),
+    };
     Ok(FillReport {
         boundary_edges: topology.boundary_edges.len(),
         branching_edges: topology.branching_edges.len(),

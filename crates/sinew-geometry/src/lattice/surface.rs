@@ -78,7 +78,8 @@ impl HexLattice {
             return Err(LatticeError::CellSize { cell });
         }
         let bounds = surface.bounds();
-        let (area, volume) = (surface.area(), surface.volume().abs());
+        // Of open surfaces any volume may come out.
+        let (area, volume) = (surface.area(), surface.volume().abs().min(bounds.size().to_array().iter().product()));
         Demand { size: bounds.size(), area, volume }.check(cell, options)?;
         let counts = CubeGrid::counts(bounds.size(), cell, 0.0);
         let grid = CubeGrid::centered(&bounds, cell, counts).ok_or(LatticeError::CellSize { cell })?;

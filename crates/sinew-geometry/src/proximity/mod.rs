@@ -4,6 +4,7 @@
 //! - [`ray_triangle`]: where a ray meets a triangle
 //! - [`free_fraction`]: the fraction of a motion before two primitives come too close
 //! - [`SurfaceTree`]: candidate pairs of points, triangles and edges of many surfaces, and triangles that cross
+//! - [`triangles_cross`]: whether two triangles cross
 //! - [`CellTree`]: deformed tetrahedra that contain a point
 //! - [`RestSurface`]: the nearest point of a surface at rest, global or local
 
@@ -29,4 +30,4 @@ pub use closest::{Closest, edge_edge, point_triangle};
 pub use impact::{PairKind, free_fraction};
 pub use nearest::RestSurface;
 pub use ray::ray_triangle;
-pub use surface_tree::{Candidates, SurfaceTree};
+pub use surface_tree::{Candidates, SurfaceTree, triangles_cross};

@@ -38,6 +38,13 @@ impl Candidates {
     }
 }
 
+/// Whether two of some triangles cross at `vertices`, as in [`SurfaceTree::crossings`].
+pub fn triangles_cross(triangles: &[[u32; 3]], [a, b]: [u32; 2], vertices: &[Vec3]) -> bool {
+    let [s, t] = [a.min(b), a.max(b)].map(|triangle| triangles[triangle as usize]);
+    let [x, y] = [s, t].map(|triangle| triangle.map(|v| vertices[v as usize]));
+    Aabb::from_points(&x).overlaps(&Aabb::from_points(&y)) && triangles_intersect(s, t, x, y)
+}
+
 /// Pairs of subtrees to search, and scratch memory to find them.
 #[derive(Clone, Debug, Default)]
 struct Tasks {
@@ -224,6 +231,34 @@ impl SurfaceTree {
         let mut pairs: Vec<[u32; 2]> = found.into_iter().flatten().take(limit).collect();
         pairs.sort_unstable();
         pairs
+    }
+
+    /// Calls `visit` for all pairs of triangles of paired groups whose grown boxes overlap and that `is_wanted` both,
+    /// neighbors included, in an order that depends only on the input.
+    pub fn for_each_near(&mut self, is_wanted: impl Fn(u32) -> bool, mut visit: impl FnMut(u32, u32)) {
+        let mut tasks = std::mem::take(&mut self.tasks);
+        self.collect_tasks(&mut tasks);
+        let Tasks { pairs, stack, .. } = &mut tasks;
+        let boxes = self.tree.slot_boxes();
+        for task in &*pairs {
+            stack.clear();
+            stack.push(*task);
+            self.tree.descend(stack, Node::is_leaf, |a, b| {
+                for i in self.tree.node(a).slots() {
+                    let first = self.tree.item(i);
+                    if !is_wanted(first) || !boxes[i].overlaps(self.tree.node_box(b)) {
+                        continue;
+                    }
+                    for j in self.tree.node(b).slots().filter(|&j| (a != b || j > i) && boxes[i].overlaps(&boxes[j])) {
+                        let second = self.tree.item(j);
+                        if is_wanted(second) {
+                            visit(first, second);
+                        }
+                    }
+                }
+            });
+        }
+        self.tasks = tasks;
     }
 
     fn add_leaf_crossings(&self, vertices: &[Vec3], a: u32, b: u32, crossing: &mut Vec<[u32; 2]>) {

@@ -74,12 +74,16 @@ pub fn write_rig(rig: &sinew_rig::Rig, glb: bool) -> Result<Vec<u8>, WriteError>
     rig_write::write_rig(rig, None, glb)
 }
 
-/// Writes a character as GLB, with `extras` of the document: data that the format leaves to programs.
+/// Writes a character with `extras` of the document: data that the format leaves to programs.
 ///
 /// # Errors
 /// Like [`write_rig`].
-pub fn write_rig_with_extras(rig: &sinew_rig::Rig, extras: &serde_json::Value) -> Result<Vec<u8>, WriteError> {
-    rig_write::write_rig(rig, Some(extras), true)
+pub fn write_rig_with_extras(
+    rig: &sinew_rig::Rig,
+    glb: bool,
+    extras: &serde_json::Value,
+) -> Result<Vec<u8>, WriteError> {
+    rig_write::write_rig(rig, Some(extras), glb)
 }
 
 /// Reads arbitrary bytes; a mesh or character among them must survive a round trip.

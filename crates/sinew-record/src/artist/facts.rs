@@ -1,6 +1,7 @@
 //! Facts about the characters of a run, as plain data.
 
 use sinew_rig::retarget::RetargetReport;
+use sinew_rig::Decision;
 
 use super::advice::Advice;
 
@@ -55,8 +56,10 @@ pub struct StripPicture {
 pub struct CrossingFacts {
     /// Number of checked frames.
     pub frames: usize,
-    /// Largest number of intersecting pairs of triangles.
+    /// Largest number of intersecting pairs of triangles that contact guards.
     pub crossings: Worst<usize>,
+    /// Largest number of those that cross since rest, which contact leaves alone until they part.
+    pub at_rest: Worst<usize>,
     /// The deepest point inside another surface, or another fold of the same \[m\]; `None` without contact, where only
     /// intersections are counted.
     pub depth: Option<Worst<f64>>,
@@ -71,6 +74,8 @@ pub struct BodyFacts {
     pub cells: usize,
     /// Edge of a cell \[m\].
     pub cell: f64,
+    /// What was decided about its loose parts.
+    pub parts: PartFacts,
     /// Its layers: bones, cells and skin.
     pub layers: LayerFacts,
     /// Comparison of blend skinning with the simulation; `None` before there is a frame.
@@ -129,6 +134,22 @@ pub struct NamedPicture {
     pub name: String,
     /// A PNG file.
     pub png: Vec<u8>,
+}
+
+/// The loose parts of a character: which are flesh, and what the others ride on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartFacts {
+    /// What was decided, part by part; empty where nothing was.
+    pub decisions: Vec<Decision>,
+    /// The parts at rest, colored by what they are: all, and those that ride.
+    pub pictures: Vec<NamedPicture>,
+}
+
+impl PartFacts {
+    /// Whether there is something to tell: more than one closed part.
+    pub fn is_told(&self) -> bool {
+        self.decisions.len() > 1 || self.decisions.iter().any(|part| part.open_edges > 0)
+    }
 }
 
 /// The layers of a character at rest.

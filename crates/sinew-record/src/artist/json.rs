@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sinew_rig::retarget::RetargetReport;
+use sinew_rig::Decision;
 
 use super::facts::{ArtistFacts, BodyFacts, RegionFacts, Worst};
 
@@ -32,6 +33,7 @@ impl ArtistFacts {
             "crossing": {
                 "frames_checked": self.crossing.frames,
                 "triangle_pairs": worst(&self.crossing.crossings),
+                "triangle_pairs_since_rest": worst(&self.crossing.at_rest),
                 "depth": self.crossing.depth.as_ref().map(worst),
             },
             "bodies": self.bodies.iter().map(body).collect::<Vec<_>>(),
@@ -71,6 +73,7 @@ fn body(body: &BodyFacts) -> Value {
         "name": body.name,
         "cells": body.cells,
         "cell": body.cell,
+        "parts": body.parts.decisions.iter().map(part).collect::<Vec<_>>(),
         "bones": body.layers.bones,
         "skin_triangles": body.layers.triangles,
         "inverted_cells": worst(&body.inverted),
@@ -93,6 +96,17 @@ fn body(body: &BodyFacts) -> Value {
             "depth": blend.depth,
         })),
         "motion": body.motion.as_ref().map(RetargetReport::to_json),
+    })
+}
+
+fn part(part: &Decision) -> Value {
+    json!({
+        "name": part.name,
+        "triangles": part.triangles,
+        "open_edges": part.open_edges,
+        "volume": part.volume,
+        "role": part.role.name(),
+        "why": part.why,
     })
 }
 

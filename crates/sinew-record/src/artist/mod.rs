@@ -4,6 +4,7 @@
 //! - `watch`: looks at the frames as they are recorded, or replayed after `--resume`, so that both give the same report
 //! - `facts`: the findings as plain data; `json`: the same for programs
 //! - `stretch`: stretch of the triangles of skin
+//! - `parts`: the loose parts, colored by what was decided about them
 //! - `pictures`: the strip of frames, the layers of a character, blend skinning beside flesh, and the stretch map
 //! - `advice`: rules from facts to keys of the scene
 //!
@@ -12,6 +13,7 @@
 mod advice;
 mod facts;
 mod json;
+mod parts;
 mod pictures;
 mod stretch;
 mod watch;
@@ -19,7 +21,8 @@ mod watch;
 pub(crate) use advice::length;
 pub use advice::{Advice, Remedy};
 pub use facts::{
-    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, NamedPicture, RegionFacts,
-    SlowFrame, StretchFacts, StripPicture, TimeFacts, Worst,
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, NamedPicture, PartFacts,
+    RegionFacts, SlowFrame, StretchFacts, StripPicture, TimeFacts, Worst,
 };
+pub(crate) use parts::color as part_color;
 pub use watch::{Spent, Watch};

@@ -19,7 +19,7 @@ use crate::still::{Lines, camera_of, draw_edges, placed_mesh};
 /// Width and height of a picture of the strip \[pixels\].
 const STRIP_SIZE: [usize; 2] = [280, 210];
 /// Width and height of a view of the stretch map \[pixels\].
-const MAP_SIZE: [usize; 2] = [560, 420];
+pub(super) const MAP_SIZE: [usize; 2] = [560, 420];
 /// Margin around the subject, as a fraction of its size.
 const MARGIN: f32 = 0.18;
 /// Half the edge of the patch that represents a plane other than the ground, relative to the view.
@@ -145,7 +145,7 @@ pub(super) fn stretch_map(
     named(["from the camera", "from behind"], pictures)
 }
 
-fn named<const N: usize>(names: [&str; N], pictures: Vec<Vec<u8>>) -> Vec<NamedPicture> {
+pub(super) fn named<const N: usize>(names: [&str; N], pictures: Vec<Vec<u8>>) -> Vec<NamedPicture> {
     names.into_iter().zip(pictures).map(|(name, png)| NamedPicture { name: name.into(), png }).collect()
 }
 
@@ -240,7 +240,12 @@ fn apart_and_crossing(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> [Vec<[u
 }
 
 /// The camera of the scene, moved closer unless the scene places it.
-fn near_camera(scene: &Scene, stage: &Bounds, aspect: f32, points: impl Iterator<Item = [f32; 3]>) -> Camera {
+pub(super) fn near_camera(
+    scene: &Scene,
+    stage: &Bounds,
+    aspect: f32,
+    points: impl Iterator<Item = [f32; 3]>,
+) -> Camera {
     let camera = camera_of(&scene.record.camera, stage, up_axis(scene.up), aspect);
     match scene.record.camera.eye {
         None => closer(camera, aspect, points),
@@ -248,7 +253,13 @@ fn near_camera(scene: &Scene, stage: &Bounds, aspect: f32, points: impl Iterator
     }
 }
 
-fn view<'a>(camera: Camera, up: UpAxis, ground: Option<f32>, stage: Bounds, surfaces: Vec<Surface<'a>>) -> View<'a> {
+pub(super) fn view<'a>(
+    camera: Camera,
+    up: UpAxis,
+    ground: Option<f32>,
+    stage: Bounds,
+    surfaces: Vec<Surface<'a>>,
+) -> View<'a> {
     View {
         camera,
         up,

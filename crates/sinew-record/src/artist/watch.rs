@@ -9,7 +9,7 @@ use std::time::Duration;
 use sinew_fem::contact::Party;
 use sinew_fem::model::Model;
 use sinew_fem::regions::{Region, cell_states, regions_of};
-use sinew_fem::surface_check::{SurfaceCheck, SurfacePlaces};
+use sinew_fem::surface_check::{Crossings, SurfaceCheck, SurfacePlaces};
 use sinew_fem::{BodyFrame, Frame, Interrupt, StepReport, StepTiming};
 use sinew_geometry::TriMesh;
 use sinew_geometry::shape::Pose;
@@ -23,9 +23,10 @@ use sinew_scene::{Character, SceneCharacter};
 
 use super::advice::{Settings, advise};
 use super::facts::{
-    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, RegionFacts, SlowFrame,
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, PartFacts, RegionFacts, SlowFrame,
     StretchFacts, StripPicture, TimeFacts, Worst,
 };
+use super::parts::parts;
 use super::pictures::{Snapshot, color_range, comparison, layers, stretch_map, strip};
 use super::stretch::Skin;
 use crate::costume::Wardrobe;
@@ -153,21 +154,24 @@ impl Watch {
         let alone = self.characters.iter().filter(|watched| !watched.is_kept_apart);
         let mut crossings: usize = alone.map(|watched| own_crossings(&frame.bodies[watched.body])).sum();
         if !model.surfaces.groups.is_empty() {
-            crossings += self.check(model, frame);
+            let Crossings { new, at_rest } = self.check(model, frame);
+            crossings += new;
+            self.crossing.at_rest.take(at_rest, frame.index);
         }
         self.crossing.crossings.take(crossings, frame.index);
     }
 
     /// Counts intersections of all surfaces with contact; stores their depth, or the frames to examine at the end.
-    fn check(&mut self, model: &Model, frame: &Frame<'_>) -> usize {
+    fn check(&mut self, model: &Model, frame: &Frame<'_>) -> Crossings {
         let depth = self.crossing.depth.get_or_insert_default();
         if let (Some(crossings), Some(found)) = (frame.probe("check.crossings"), frame.probe("check.penetration")) {
             depth.take(found, frame.index);
-            return crossings as usize;
+            let at_rest = frame.probe("check.rest_crossings").unwrap_or_default() as usize;
+            return Crossings { new: crossings as usize, at_rest };
         }
-        let Some(places) = SurfacePlaces::of_frame(model, frame) else { return 0 };
+        let Some(places) = SurfacePlaces::of_frame(model, frame) else { return Crossings::default() };
         let crossings = places.crossings(model);
-        let rank = [crossings, frame.report.contacts];
+        let rank = [crossings.new, frame.report.contacts];
         let at = self.suspects.partition_point(|suspect| suspect.rank >= rank);
         if at < DEEP_LOOKS {
             self.suspects.insert(at, Suspect { frame: frame.index, rank, places });
@@ -244,6 +248,7 @@ impl Watched {
                 })
                 .collect(),
             motion: character.motion.clone(),
+            parts: PartFacts { decisions: character.flesh.decisions.clone(), pictures: Vec::new() },
             ..BodyFacts::default()
         };
         Some(Self {
@@ -340,6 +345,10 @@ impl Watched {
             triangles: self.skin.triangles().len(),
             pictures: layers(scene, self.body, bones, &model.bodies[self.body].mesh, skin, dressed.as_ref()),
         };
+        if self.facts.parts.is_told() {
+            let to_scene = |x: Vec3| self.place.to_world(x * self.scale);
+            self.facts.parts.pictures = parts(scene, &self.character, to_scene);
+        }
         let pictures = self.moment.as_ref().map(|moment| {
             let blended = self.blended(moment.time);
             comparison(scene, triangles, moment, self.body, &blended)
@@ -369,7 +378,7 @@ impl Watched {
             if !places.move_body(model, self.body, &blended) {
                 return None;
             }
-            let crossings = places.crossings(model);
+            let crossings = places.crossings(model).new;
             if crossings > facts.crossings.value {
                 facts.crossings = Worst { value: crossings, frame };
                 worst = Some(places.clone());

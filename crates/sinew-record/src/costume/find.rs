@@ -48,7 +48,7 @@ impl Wardrobe {
         let (mut characters, mut notes) = (Vec::new(), Vec::new());
         for (body, data) in scene.body.iter().enumerate() {
             let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
-            match Character::load(scene.source.folder(), &mesh.surface, settings) {
+            match Character::load(scene.source.folder(), &mesh.surface, settings, mesh.repair) {
                 Ok(character) => {
                     characters.push(SceneCharacter { body, character: Arc::new(character), bones: Vec::new() });
                 }

@@ -165,7 +165,7 @@ fn load_characters(scene: &Scene) -> Result<Vec<SceneCharacter>, RecordError> {
     let mut characters = Vec::new();
     for (body, data) in scene.body.iter().enumerate() {
         let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
-        let character = Character::load(scene.source.folder(), &mesh.surface, settings)
+        let character = Character::load(scene.source.folder(), &mesh.surface, settings, mesh.repair)
             .map_err(|mut problems| problems.pop().map_or_else(String::new, |(_, reason)| reason))
             .map_err(|reason| RecordError::Unsupported { format: "skin", reason })?;
         characters.push(SceneCharacter { body, character: Arc::new(character), bones: Vec::new() });

@@ -5,12 +5,13 @@ use std::fmt::Write;
 use sinew_io::base64;
 use sinew_raster::ColorMap;
 use sinew_rig::retarget::{MatchKind, RetargetReport};
+use sinew_rig::Role;
 
 use super::html::{section, timing_row};
 use super::plot::short;
 use crate::artist::{
     Advice, ArtistFacts, BodyFacts, ComparisonFacts, CrossingFacts, NamedPicture, Remedy, StretchFacts, StripPicture,
-    TimeFacts, length,
+    TimeFacts, Worst, length, part_color,
 };
 use crate::record::escaped;
 use crate::report::TimingRow;
@@ -21,6 +22,8 @@ const FULL_BAR: f64 = 0.1;
 const SEEN: f64 = 0.02;
 /// Number of colors of a legend.
 const STOPS: usize = 9;
+/// Parts that a page lists.
+const LISTED_PARTS: usize = 100;
 
 /// All sections, and the same facts for programs.
 pub(super) fn sections(html: &mut String, facts: &ArtistFacts) {
@@ -29,6 +32,9 @@ pub(super) fn sections(html: &mut String, facts: &ArtistFacts) {
     }
     let of = |body: &BodyFacts| if facts.bodies.len() > 1 { format!(" of {}", body.name) } else { String::new() };
     for body in &facts.bodies {
+        if body.parts.is_told() {
+            section(html, &format!("Parts{}", of(body)), &parts(body));
+        }
         section(html, &format!("Layers{}", of(body)), &layers(body));
         if let Some(facts) = &body.comparison {
             section(html, &format!("Blend skinning and flesh{}", of(body)), &comparison(facts, &body.name));
@@ -122,6 +128,10 @@ fn crossing(crossing: &CrossingFacts, bodies: &[BodyFacts]) -> String {
     let (class, word) = if is_clean { ("passed", "no") } else { ("failed", "yes") };
     let mut facts =
         vec![("Intersecting triangles", count(crossing.crossings.value, crossing.crossings.frame, "pairs"))];
+    if crossing.at_rest.value > 0 {
+        let Worst { value, frame } = crossing.at_rest;
+        facts.push(("Since rest, left alone until they part", format!("at most {value} pairs, in frame {frame}")));
+    }
     let cell = bodies.iter().map(|body| body.cell).fold(f64::INFINITY, f64::min);
     facts.push((
         "Deepest point",
@@ -169,6 +179,35 @@ fn rounded(value: f64) -> f64 {
 
 fn count(value: usize, frame: usize, of: &str) -> String {
     if value == 0 { "none".into() } else { format!("{value} {of} in frame {frame}") }
+}
+
+/// What was decided about each loose part.
+fn parts(body: &BodyFacts) -> String {
+    let pictures = body.parts.pictures.iter();
+    let pictures: String =
+        pictures.map(|view| figure(view, &format!("{} of {} at rest", view.name, body.name), &view.name)).collect();
+    let mut html = format!("<div class=\"card stretch\"><div class=\"views\">{pictures}</div><p class=\"note\">");
+    for (k, role) in [Role::Flesh, Role::OnFlesh, Role::OnBone].into_iter().enumerate() {
+        let [r, g, b] = part_color(role).0.map(|c| (255.0 * c).round() as u8);
+        let comma = if k > 0 { " · " } else { "" };
+        let _ = write!(html, "{comma}<b style=\"color:rgb({r},{g},{b})\">■</b> {role}");
+    }
+    html += "</p><table><tr><th>Part</th><th>Triangles</th><th>Decided</th><th>Why</th></tr>";
+    for part in body.parts.decisions.iter().take(LISTED_PARTS) {
+        let (name, role) = (escaped(&part.name), part.role);
+        let open = match part.open_edges {
+            0 => String::new(),
+            edges => format!(" ({} open)", counted(edges, "edge")),
+        };
+        let (triangles, why) = (part.triangles, escaped(part.why));
+        let _ = write!(html, "<tr><td>{name}</td><td>{triangles}{open}</td><td>{role}</td><td>{why}</td></tr>");
+    }
+    html += "</table>";
+    if let Some(more) = body.parts.decisions.len().checked_sub(LISTED_PARTS).filter(|more| *more > 0) {
+        let _ = write!(html, "<p class=\"note\">And {more} more: report.json has all of them.</p>");
+    }
+    html += "<p class=\"note\">To decide otherwise: <code>parts = [{ name = \"…\", role = \"on_bone\" }]</code> in the rig of              the scene, or <code>sinew skin --part NAME=on_bone</code>.</p></div>";
+    html
 }
 
 fn layers(body: &BodyFacts) -> String {
@@ -365,6 +404,7 @@ mod tests {
             crossing: CrossingFacts {
                 frames: 9,
                 crossings: Worst { value: 12, frame: 8 },
+                at_rest: Worst::default(),
                 depth: Some(Worst { value: 1.234e-3, frame: 6 }),
             },
             bodies: vec![BodyFacts {

@@ -7,12 +7,15 @@
 //! - `motion`: timing and rotations of animations
 //! - `poses`: random poses within the limits of joints
 //! - `arm`, `hand`, `torso`: the characters
+//! - `difficult`, `messy`: the same with what makes production characters hard
 
 mod arm;
 mod body;
+mod difficult;
 mod field;
 mod hand;
 mod mesher;
+mod messy;
 mod motion;
 mod poses;
 mod torso;
@@ -22,6 +25,9 @@ mod weights;
 mod tests;
 
 pub use body::{BoneHint, CharacterError, bone_hints, generate, motion_names, plain_skin};
+#[cfg(test)]
+pub(crate) use difficult::with_difficulty;
+pub use difficult::{DifficultCharacter, Difficulty, difficult};
 
 /// The built-in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use sinew_fem::collider::collider_poses;
-use sinew_fem::contact::{ContactMode, ContactRule, Group, Party};
+use sinew_fem::contact::{ContactMode, ContactRule, Group, Party, RestContact};
 use sinew_fem::model::Model;
 use sinew_fem::start_contact::{StartContact, StartSurfaces};
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 use sinew_scene::spec::contact::{Contact, ContactMode as Mode, ContactPair, ContactStart};
+use sinew_scene::spec::mesh::{Mesh, Repair};
 use sinew_scene::spec::{Scene, SolverKind};
 use sinew_scene::{Dimension, format_quantity};
 
@@ -56,6 +57,7 @@ impl Compiler<'_> {
         for contact in surfaces.contacts() {
             self.report_start(contact);
         }
+        self.note_tangles(model);
         None
     }
 
@@ -109,7 +111,7 @@ impl Compiler<'_> {
                     Some(lift) => format!(
                         "{lift}: move it, write `start = \"lift\"` in `[contact]`, or give this pair `mode = \"penalty\"`"
                     ),
-                    None => "move them apart, give this pair `mode = \"penalty\"`, or `mode = \"none\"`".into(),
+                    None => "move them apart, write `start = \"part\"` in `[contact]`, which leaves them alone until they part, or give this pair `mode = \"penalty\"` or `\"none\"`".into(),
                 };
                 self.problems.push(problem.label(how).hint(hint));
             }
@@ -181,7 +183,43 @@ impl Compiler<'_> {
             stiffness: pair.and_then(|pair| pair.stiffness).or(stiffness),
             tangential: pair.and_then(|pair| pair.tangential).unwrap_or(contact.tangential),
             gap: pair.and_then(|pair| pair.gap).or(contact.gap),
+            rest: self.rest_contact(contact, a, b),
         })
+    }
+
+    /// What becomes of places in which two parties cross at rest.
+    fn rest_contact(&self, contact: &Contact, a: Party, b: Party) -> RestContact {
+        let is_repaired = |party: Party| {
+            let Party::Body(index) = party else { return false };
+            let body = &self.scene.body[index];
+            body.rig.is_some() && matches!(&body.mesh, Mesh::Fill(mesh) if mesh.repair == Repair::Auto)
+        };
+        match contact.start {
+            ContactStart::Part => RestContact::LeftAlone,
+            ContactStart::Auto if is_repaired(a) || is_repaired(b) => RestContact::LeftAlone,
+            _ => RestContact::Guarded,
+        }
+    }
+
+    /// Says how much of the surfaces contact leaves alone at the start.
+    fn note_tangles(&mut self, model: &Model) {
+        let tangles = &model.contact.tangles();
+        let [places, vertices] = tangles.counts();
+        let count = |count: usize, one: &str, many: &str| match count {
+            1 => format!("one {one}"),
+            count => format!("{count} {many}"),
+        };
+        if places > 0 {
+            self.notes.push(format!(
+                "{} of triangles cross at rest, in {}: contact leaves these alone until they part",
+                count(tangles.rest_crossings(), "pair", "pairs"),
+                count(places, "place", "places")
+            ));
+        }
+        if vertices > 0 {
+            let vertices = count(vertices, "vertex of the skin starts", "vertices of the skin start");
+            self.notes.push(format!("{vertices} in or at a plane: contact leaves them alone until they are above it"));
+        }
     }
 
     /// Restitution; in quasistatics there are no speeds.

@@ -127,7 +127,7 @@ impl Compiler<'_> {
         let scene = self.scene;
         let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
         let character = match &body.rig {
-            Some(rig) => Some(self.read_character(index, rig, &mesh.surface)?),
+            Some(rig) => Some(self.read_character(index, rig, mesh)?),
             None => None,
         };
         let loaded = match &character {
@@ -144,7 +144,8 @@ impl Compiler<'_> {
         self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.surface)));
         let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
         let repair = match mesh.repair {
-            mesh::Repair::None => Repair::Reject,
+            mesh::Repair::Auto if character.is_some() => Repair::Winding,
+            mesh::Repair::Auto | mesh::Repair::None => Repair::Reject,
             mesh::Repair::Winding => Repair::Winding,
         };
         let (mut cells, embedding, inside, lattice) = match mesh.element {
@@ -158,7 +159,11 @@ impl Compiler<'_> {
             Element::Hex8 | Element::Lattice => {
                 // Half of the cubes that the surface cuts are outside; there are about one and a half per lattice
                 // square.
-                let (volume, area) = (surface.volume().abs(), surface.area());
+                let volume = match &character {
+                    Some(character) => character.flesh.volume * body.scale.powi(3),
+                    None => surface.volume().abs(),
+                };
+                let area = surface.area();
                 let cells = |cell: f64| volume / cell.powi(3) + 0.75 * area / cell.powi(2);
                 check_memory(cells, mesh.cell, memory::free()).map_err(problem)?;
                 let options = LatticeOptions { repair, max_bytes: memory::free(), ..LatticeOptions::default() };

@@ -1,6 +1,7 @@
 //! A body moved by a character's skeleton: finds the bones, attaches the flesh to them, and turns the animation into
 //! channels.
 
+use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use sinew_math::{Mat3, Vec3};
 use sinew_rig::{Bone, Flesh};
 use sinew_scene::spec::body::Body;
 use sinew_scene::spec::material::material_spec;
+use sinew_scene::spec::mesh::{FillMesh, Mesh, Repair};
 use sinew_scene::spec::rig::{Hold, Rig};
 use sinew_scene::{Character, Diagnostic, Dimension, Interpolation, SceneCharacter, Track, format_quantity};
 
@@ -55,10 +57,11 @@ pub(super) struct RiggedBody {
 
 impl Compiler<'_> {
     /// Reads the character of a body.
-    pub(super) fn read_character(&mut self, index: usize, rig: &Rig, file: &str) -> Result<Character, Diagnostic> {
+    pub(super) fn read_character(&mut self, index: usize, rig: &Rig, mesh: &FillMesh) -> Result<Character, Diagnostic> {
+        let file = &mesh.surface;
         let scene = self.scene;
         let problem = |(key, message): (&str, String)| located(scene, &format!("body[{index}].{key}"), &message);
-        let character = match Character::load(scene.source.folder(), file, rig) {
+        let character = match Character::load(scene.source.folder(), file, rig, mesh.repair) {
             Ok(character) => character,
             Err(problems) => {
                 let mut problems: Vec<Diagnostic> = problems.into_iter().map(problem).collect();
@@ -86,6 +89,7 @@ impl Compiler<'_> {
         rigged: &RiggedBody,
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
+        let is_repaired = matches!(&body.mesh, Mesh::Fill(mesh) if mesh.repair == Repair::Auto);
         let mut bones = self.bones(index, body, rig, &rigged.character)?;
         self.choose_holds(body, &mut bones, &rigged.character.flesh, lattice.cell);
         let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
@@ -117,6 +121,12 @@ impl Compiler<'_> {
             let name = data.name.clone();
             self.builder.pin(PinParams { body: index, name, nodes, axes: [true; 3], pivot, offsets: Vec::new() });
         }
+        // Bones may pass holes of an open skin, where there are no cells.
+        let cubes: BTreeSet<[u32; 3]> = lattice.cells.iter().map(|cell| cell.place).collect();
+        let is_in_cells = |x: Vec3| {
+            let cube = ((x - lattice.origin) / lattice.cell).to_array();
+            cube.iter().all(|c| *c >= 0.0) && cubes.contains(&cube.map(|c| c as u32))
+        };
         for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
             let soft: Vec<(&Bone, f64)> = bones
                 .iter()
@@ -129,7 +139,11 @@ impl Compiler<'_> {
                 .flat_map(|&(bone, attachment_stiffness)| {
                     along(bone, lattice.cell / SPRINGS_PER_EDGE).into_iter().map(move |x| (x, attachment_stiffness))
                 })
+                .filter(|(x, _)| !is_repaired || is_in_cells(*x))
                 .collect();
+            if springs.is_empty() {
+                continue;
+            }
             let places: Vec<Vec3> = springs.iter().map(|spring| spring.0 / body.scale).collect();
             let factors = self
                 .attachment_stiffness_factors(index, rig, &rigged.character, &places)

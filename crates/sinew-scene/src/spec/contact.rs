@@ -25,8 +25,13 @@ words! {
 words! {
     /// What becomes of bodies and rigids that touch or overlap at the start.
     pub enum ContactStart {
+        /// `"part"` for characters that are filled with `repair = "auto"`, `"keep"` for everything else.
+        "auto" => Auto,
         /// They stay where they are. Penalties push them apart, with a note; barriers refuse them.
         "keep" => Keep,
+        /// Barriers leave places that cross or touch at rest alone until they have parted, and guard them from then on.
+        /// Penalties push them apart.
+        "part" => Part,
         /// They are lifted along `up`, the lowest first, until they are free; those that are pinned, bound or driven
         /// stay.
         "lift" => Lift,
@@ -60,7 +65,7 @@ table! {
         /// How contact keeps bodies apart.
         mode: ContactMode = word(), default("penalty");
         /// What becomes of those that touch or overlap at the start.
-        start: ContactStart = word(), default("keep"), example("lift");
+        start: ContactStart = word(), default("auto"), example("lift");
         /// Whether bodies also collide with themselves.
         with_itself as "self": bool = flag(), default(true);
         /// Coulomb coefficient of friction.
@@ -80,8 +85,8 @@ table! {
         /// the finer surface, at most a hundredth of the thickness of a rigid.
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
         /// Whether an independent method checks every frame, which takes time: `check.crossings` is the number of pairs
-        /// of triangles that intersect, `check.penetration` \[m\] is the depth to which a surface penetrates another or
-        /// itself.
+        /// of triangles that intersect though contact guards them, `check.rest_crossings` of those that cross since rest,
+        /// `check.penetration` \[m\] is the depth to which a surface penetrates another or itself.
         check: bool = flag(), default(false);
         /// Other settings for some pairs.
         pair: Vec<ContactPair> = list(table()), default([]);

@@ -46,6 +46,30 @@ words! {
     }
 }
 
+words! {
+    /// What a part of a character is.
+    pub enum PartRole {
+        /// Flesh: simulated.
+        "flesh" => Flesh,
+        /// Rides on the flesh under it: follows its joints, and the surface of the flesh where that differs from blend
+        /// skinning.
+        "on_flesh" => OnFlesh,
+        /// Rides on its bones: follows its joints.
+        "on_bone" => OnBone,
+    }
+}
+
+table! {
+    /// What a part of a character is, where the choice of `repair = "auto"` is not what is wanted.
+    pub struct RigPart as "part" {
+        /// A surface or node of the file with all of its parts, or one of its loose parts, as the report and `sinew check`
+        /// name them.
+        name: String = text("name of a part"), required, example("body:2");
+        /// What it is.
+        role: PartRole = word(), required, example("on_bone");
+    }
+}
+
 table! {
     /// A bone that moves with a joint: a capsule, or a closed surface.
     pub struct Bone as "bone" {
@@ -118,9 +142,11 @@ table! {
         start: f64 = quantity(Dimension::TIME), default("0 s"), example("0.5 s");
         /// Time from the rest pose to the start of the animation \[s\].
         preroll: f64 = quantity(Dimension::TIME).at_least(0.0), default("0.5 s");
-        /// Names of the surfaces or nodes that are flesh. Default: all closed skinned surfaces except small ones. The
-        /// other surfaces in the file follow by skinning.
+        /// Names of the surfaces or nodes that are flesh. Default: what `repair` of the mesh finds; with `"auto"` all that
+        /// encloses a volume and is large or deforms, otherwise all closed skinned surfaces except small ones.
         surfaces: Vec<String> = list(text("name of a surface")), default([]), example(["body"]);
+        /// Loose parts that are something else than `repair = "auto"` of the mesh finds.
+        parts: Vec<RigPart> = list(table()), default([]), example([{ name = "shirt", role = "on_bone" }]);
         /// The bones. If none of them holds flesh, the bones that do are guessed from joints and skin weights.
         bones: Vec<Bone> = list(table()), default([]), example([{ joint = "forearm", ends = [[0, 0, 0], [0, "20 cm", 0]], radius = "8 mm" }]);
         /// How bones without `hold` of their own hold flesh.

@@ -24,11 +24,15 @@ impl ContactStage {
         if let Some(tree) = &mut self.tree {
             tree.refit(&self.y, &self.swept, &self.margins);
             tree.find(&mut self.candidates);
+            self.leave_tangles(contact);
             if from != to || progress != self.progress {
                 free = self.free_way(contact);
             }
         }
-        for &[v, index] in &self.plane_vertices {
+        for (k, &[v, index]) in self.plane_vertices.iter().enumerate() {
+            if self.is_left_to_plane(k) {
+                continue;
+            }
             let (now, then) = (self.plane(index as usize, self.progress), self.plane(index as usize, progress));
             let before = now.normal.dot(self.y[v as usize]) - now.offset;
             let after = then.normal.dot(self.swept[v as usize]) - then.offset;

@@ -25,7 +25,10 @@ impl ContactStage {
             return;
         }
         let at_rest = || point_triangle(vertices.map(|v| contact.rest[v as usize])).distance_squared;
-        let gap = gap_of(rule.gap, groups, at_rest);
+        let gap = match contact.tangles.of_pair(vertices, 1) {
+            Some(pair) if pair.is_across => rule.gap,
+            _ => gap_of(rule.gap, groups, at_rest),
+        };
         if closest.distance_squared >= gap * gap {
             return;
         }
@@ -62,7 +65,10 @@ impl ContactStage {
             return;
         }
         let rest = vertices.map(|v| contact.rest[v as usize]);
-        let gap = gap_of(rule.gap, groups, || edge_edge(rest).distance_squared);
+        let gap = match contact.tangles.of_pair(vertices, 2) {
+            Some(pair) if pair.is_across => rule.gap,
+            _ => gap_of(rule.gap, groups, || edge_edge(rest).distance_squared),
+        };
         if closest.distance_squared >= gap * gap {
             return;
         }
@@ -163,8 +169,8 @@ impl ContactStage {
 }
 
 /// Distance at which two features start to repel: within one body at most a share of their rest distance, so that
-/// neighbors do not repel at rest.
-fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f64) -> f64 {
+/// neighbors do not repel at rest. Sheets of a tangle that has parted have no such neighbors.
+pub(super) fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f64) -> f64 {
     if groups[0] == groups[1] { gap.min(REST_SHARE * rest_distance_squared().sqrt()) } else { gap }
 }
 

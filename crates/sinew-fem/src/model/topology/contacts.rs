@@ -18,6 +18,7 @@ pub(super) fn carried(history: &History, points: &[Option<u32>], old: &Model, ne
     if !history.contact_exits.is_empty() {
         carry_exits(history, &vertices, old, new, &mut result);
     }
+    result.contact_tangles = carry_tangles(history, &vertices, old, new);
     let forces: Vec<Vec<Option<u32>>> = old
         .forces_of::<ContactForce>()
         .zip(new.forces_of::<ContactForce>())
@@ -58,6 +59,26 @@ fn carry_exits(history: &History, vertices: &[Option<u32>], old: &Model, new: &M
             result.contact_depths[vertex as usize] = depth;
         }
     }
+}
+
+/// A tangle is one that has not parted if some of its vertices were in such a one.
+fn carry_tangles(history: &History, vertices: &[Option<u32>], old: &Model, new: &Model) -> Vec<bool> {
+    let (before, after) = (&old.contact.tangles, &new.contact.tangles);
+    let mut result = vec![false; after.at_rest().len()];
+    let was_tangled = |k: usize| history.contact_tangles.get(k).copied().unwrap_or(true);
+    for (vertex, &now) in (0..).zip(vertices) {
+        let tangles = before.tangle_of(vertex).zip(now.and_then(|now| after.tangle_of(now)));
+        if let Some((from, to)) = tangles {
+            result[to as usize] |= was_tangled(from as usize);
+        }
+    }
+    for (k, [vertex, plane]) in before.at_planes() {
+        let now = vertices[vertex as usize].and_then(|vertex| after.of_plane(vertex, plane));
+        if let Some(now) = now {
+            result[now] |= was_tangled(k);
+        }
+    }
+    result
 }
 
 /// New number of each vertex of the collision surface. The parties are the same; vertices of bodies are known by the

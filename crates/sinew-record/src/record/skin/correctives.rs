@@ -61,7 +61,7 @@ impl SkinRecorder {
         let errors: Vec<PoseError> = (0..self.frames.len()).into_par_iter().map(measure).collect();
         let out = self.corrected(rig, &skinned, &found);
         let extras = json!({"correctives": description(rig, &found, &errors)});
-        let bytes = sinew_io::gltf::write_rig_with_extras(&out, &extras)
+        let bytes = sinew_io::gltf::write_rig_with_extras(&out, true, &extras)
             .map_err(|error| RecordError::Unsupported { format: "glTF", reason: error.to_string() })?;
         write_file(&self.path, &bytes)?;
         self.tell(&found, &errors);

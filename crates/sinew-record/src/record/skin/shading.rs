@@ -43,7 +43,7 @@ impl Shading {
             let group = |(vertex, source): (usize, &Source)| {
                 let point = match source {
                     Source::Flesh(of_flesh) => Point::Flesh(*of_flesh),
-                    Source::Joints(rest, _) => Point::Follower(rest.to_array().map(f64::to_bits)),
+                    follower => Point::Follower(follower.rest(&flesh.surface).to_array().map(f64::to_bits)),
                 };
                 let normal = part.normals.get(vertex).map_or(Vec3::zero(), |n| Vec3::from(n.map(f64::from)));
                 let groups = groups_at.entry(point).or_default();

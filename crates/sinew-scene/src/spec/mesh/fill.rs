@@ -9,6 +9,8 @@ use crate::decode::{
 words! {
     /// What to do with a surface that is open or intersects itself.
     pub enum Repair {
+        /// Characters: find out what of them is flesh, and fill it by winding numbers; other surfaces: as `"none"`.
+        "auto" => Auto,
         /// Report an error.
         "none" => None,
         /// Distinguish inside from outside by the generalized winding number, and report it.
@@ -29,7 +31,7 @@ table! {
         /// get a copy of it.
         element: Element = word(), default("tet4"), example("lattice");
         /// What to do with a surface that is open or intersects itself.
-        repair: Repair = word(), default("none");
+        repair: Repair = word(), default("auto"), example("winding");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);

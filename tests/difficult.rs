@@ -1,0 +1,66 @@
+//! Difficult characters through the built program, as a user without flags takes them.
+
+mod support;
+
+use serde_json::Value;
+use support::character::{arm, complaint, sinew, told, write};
+use support::fresh_folder;
+
+/// Seeds that have every difficulty at least once.
+const FIRST: &str = "0";
+const COUNT: &str = "8";
+
+/// All end with files; nothing crosses that did not at rest; every part is told.
+#[test]
+fn difficult_characters_go_through_without_flags() {
+    let folder = fresh_folder("difficult");
+    let sizes = ["--cells", "600", "--frame-rate", "6", "--json"];
+    let output = sinew(&folder, &[&["bench", "difficult", "--seed", FIRST, "--count", COUNT][..], &sizes].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(result["failed"], 0, "{:#}", result["failures"]);
+    assert_eq!(result["new_crossings"], 0);
+    assert!(result["with_crossings_since_rest"].as_u64().unwrap() > 0, "{result:#}");
+    for role in ["parts_of_flesh", "parts_on_flesh", "parts_on_bones"] {
+        assert!(result[role].as_u64().unwrap() > 0, "{role}: {result:#}");
+    }
+}
+
+/// The same seed writes the same bytes, which say what they are; another one writes others.
+#[test]
+fn seeds_decide_about_difficult_characters() {
+    let folder = fresh_folder("difficult_seeds");
+    let write = |seed: &str, file: &str| {
+        let output = sinew(&folder, &["character", "--difficult", seed, "-o", file]);
+        (String::from_utf8(output.stdout).unwrap(), std::fs::read(folder.join(file)).expect("a file"))
+    };
+    let (first, again, other) = (write("3", "a.gltf"), write("3", "b.gltf"), write("4", "c.gltf"));
+    assert!(first == again && first != other);
+    let file: Value = serde_json::from_slice(&first.1).expect("JSON");
+    assert_eq!(file["extras"]["difficult"], 3);
+    let names: Vec<&str> =
+        file["extras"]["difficulties"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| first.0.contains(name)), "{names:?} {}", first.0);
+}
+
+/// An arm without a cap at its end is flesh by default, and refused by `--strict`, by `--repair none` and in scenes.
+#[test]
+fn strict_refuses_what_is_open() {
+    let folder = fresh_folder("difficult_strict");
+    let mut rig = arm();
+    let part = &mut rig.surfaces[0].parts[0];
+    let low = part.positions.iter().map(|x| x.x).fold(f64::INFINITY, f64::min);
+    let positions = part.positions.clone();
+    part.triangles.retain(|triangle| triangle.iter().all(|&v| positions[v as usize].x > low + 0.02));
+    write(&rig, &folder.join("open.glb"));
+    let brief = ["skin", "open.glb", "--cell", "2.5 cm", "--frame-rate", "4", "--no-pictures"];
+    for strict in [&["--strict"][..], &["--repair", "none"]] {
+        complaint(&folder, &[&brief[..], strict].concat(), &["open", "hint: ", "repair = \"winding\""]);
+    }
+    let said = told(&folder, &brief);
+    assert!(said.contains("flesh: arm, ") && said.contains("(open, and encloses a volume by its winding"), "{said}");
+    assert!(folder.join("out/open.usda").exists());
+    let misspelled = [&brief[..], &["--part", "arn=on_bone"]].concat();
+    complaint(&folder, &misspelled, &["no part \"arn\"", "known parts: \"arm\""]);
+    let without = [&brief[..], &["--part", "arm=on_bone"]].concat();
+    complaint(&folder, &without, &["encloses no volume"]);
+}
