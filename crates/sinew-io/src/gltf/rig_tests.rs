@@ -675,11 +675,11 @@ fn packed_characters_are_what_they_were() {
     };
     let [plain, packed] = [skinned(&plain), skinned(&packed)];
     let size = plain.iter().map(|x| x.norm()).fold(0.0, f64::max);
-    // Vertices are in another order, and have 14 bits.
+    // Vertices are in another order, have 14 bits, and at most four weights of 8 bits.
     for (from, to) in [(&plain, &packed), (&packed, &plain)] {
         let gap = |x: &Vec3| to.iter().map(|y| x.distance(*y)).fold(f64::INFINITY, f64::min);
         let worst = from.iter().map(gap).fold(0.0, f64::max);
-        assert!(worst < 1e-3 * size, "{worst} of {size}");
+        assert!(worst < 2e-2 * size, "{worst} of {size}");
     }
 }
 
