@@ -9,6 +9,7 @@ use sinew_rig::retarget::{JointMatch, MatchKind};
 use sinew_run::overview::{Overview, PartOverview};
 use sinew_run::value_names::check_compared;
 use sinew_scene::spec::body::Body;
+use sinew_scene::spec::mesh::Mesh;
 use sinew_scene::value_table::ValueKind;
 use sinew_scene::{Character, Dimension, Scene, format_number, format_quantity};
 
@@ -111,8 +112,9 @@ fn summary(name: &str, scene: &Scene, overview: &Overview) -> String {
 fn motions(scene: &Scene) -> String {
     let mut text = String::new();
     for body in &scene.body {
-        let (Some(rig), Some((_, file))) = (&body.rig, body.mesh.source().file()) else { continue };
-        let (Some(motion), Ok(character)) = (&rig.motion, Character::load(scene.source.folder(), file, rig)) else {
+        let (Some(rig), Mesh::Fill(mesh)) = (&body.rig, &body.mesh) else { continue };
+        let character = || Character::load(scene.source.folder(), &mesh.surface, rig, mesh.repair);
+        let Some((motion, character)) = rig.motion.as_ref().and_then(|motion| Some((motion, character().ok()?))) else {
             continue;
         };
         let Some(report) = &character.motion else { continue };

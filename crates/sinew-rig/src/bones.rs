@@ -4,7 +4,7 @@ use sinew_geometry::mesh::WindingNumber;
 use sinew_geometry::{MeshError, TriMesh};
 use sinew_math::Vec3;
 
-use crate::flesh::{Flesh, Source};
+use crate::flesh::Flesh;
 use crate::joints::Joint;
 use crate::rig::Rig;
 

@@ -15,7 +15,6 @@ use crate::rig::{Rig, Weights};
 use crate::roles::{Decision, Role};
 use crate::soup::Soup;
 
-
 /// The skin at rest.
 #[derive(Clone, Debug)]
 pub struct Flesh {

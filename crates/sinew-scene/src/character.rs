@@ -7,7 +7,9 @@ use std::sync::Arc;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_io::Field;
 use sinew_rig::retarget::RetargetReport;
-use sinew_rig::{Animation, Flesh, FleshChoice, FleshError, FleshParams, Part, Performance, Rig, RigError, Role, Source};
+use sinew_rig::{
+    Animation, Flesh, FleshChoice, FleshError, FleshParams, Part, Performance, Rig, RigError, Role, Source,
+};
 
 use crate::motion;
 use crate::spec::mesh::Repair;

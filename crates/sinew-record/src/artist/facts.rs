@@ -1,7 +1,7 @@
 //! Facts about the characters of a run, as plain data.
 
-use sinew_rig::retarget::RetargetReport;
 use sinew_rig::Decision;
+use sinew_rig::retarget::RetargetReport;
 
 use super::advice::Advice;
 

@@ -1,8 +1,8 @@
 //! The artist's report as JSON. Pictures are left out; numbers that are not finite become `null`.
 
 use serde_json::{Map, Value, json};
-use sinew_rig::retarget::RetargetReport;
 use sinew_rig::Decision;
+use sinew_rig::retarget::RetargetReport;
 
 use super::facts::{ArtistFacts, BodyFacts, RegionFacts, Worst};
 

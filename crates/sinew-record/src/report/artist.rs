@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use sinew_io::base64;
 use sinew_raster::ColorMap;
-use sinew_rig::retarget::{MatchKind, RetargetReport};
 use sinew_rig::Role;
+use sinew_rig::retarget::{MatchKind, RetargetReport};
 
 use super::html::{section, timing_row};
 use super::plot::short;

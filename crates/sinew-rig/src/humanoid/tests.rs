@@ -139,7 +139,8 @@ fn names_of_the_file_come_first() {
     let mut skeleton = Vec::new();
     chain(&mut skeleton, None, &["J0", "J1", "J2", "leftHand"]);
     let mut skeleton = rig(&skeleton);
-    skeleton.humanoid = [("leftUpperArm", 0), ("leftLowerArm", 1), ("leftHand", 2)].map(|(name, k)| (name.into(), k)).into();
+    skeleton.humanoid =
+        [("leftUpperArm", 0), ("leftLowerArm", 1), ("leftHand", 2)].map(|(name, k)| (name.into(), k)).into();
     let found = names(&skeleton);
     assert_eq!((&*found["left_upper_arm"], &*found["left_forearm"], &*found["left_hand"]), ("J0", "J1", "J2"));
 }

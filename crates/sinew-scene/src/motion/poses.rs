@@ -59,8 +59,7 @@ pub(super) fn read(path: &Path, rig: &Rig, params: &RetargetParams) -> Outcome {
     }
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| failed(error.to_string().trim().into()))?;
-    let mut reader =
-        Reader { rig, humanoid: Humanoid::of(rig), problems: Vec::new(), notes: Vec::new() };
+    let mut reader = Reader { rig, humanoid: Humanoid::of(rig), problems: Vec::new(), notes: Vec::new() };
     let file = reader.file(&table);
     let Reader { problems, notes, .. } = reader;
     if !problems.is_empty() {

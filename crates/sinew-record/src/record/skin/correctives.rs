@@ -82,12 +82,14 @@ impl SkinRecorder {
         skinned
     }
 
-    /// Joints of the vertices of a piece, as nodes; none for vertices that are not of the flesh.
+    /// Joints of the vertices of a piece, as nodes; none for vertices that follow their joints alone.
     fn shares(&self, piece: &Piece) -> Vec<Vec<(usize, f64)>> {
         let skin = &self.character.rig.skins[self.character.rig.nodes[piece.node].skin.unwrap_or_default()];
         let part = self.part(piece);
         let of = |(vertex, source): (usize, &Source)| match source {
-            Source::Flesh(_) => part.weights.of(vertex).map(|(joint, share)| (skin.joints[joint], share)).collect(),
+            Source::Flesh(_) | Source::Ride(_) => {
+                part.weights.of(vertex).map(|(joint, share)| (skin.joints[joint], share)).collect()
+            }
             Source::Joints(..) => Vec::new(),
         };
         piece.vertices.iter().enumerate().map(of).collect()
@@ -230,6 +232,7 @@ impl SkinRecorder {
             let place = |source: &Source| match source {
                 Source::Flesh(vertex) => rest[*vertex as usize],
                 Source::Joints(rest, _) => *rest,
+                Source::Ride(ride) => ride.rest,
             };
             piece.vertices.iter().map(place).collect()
         };
