@@ -122,8 +122,8 @@ pub(crate) fn loose_parts(
         while let Some((triangle, is_turned)) = queue.pop_front() {
             for &(other, agrees) in &links[triangle as usize] {
                 if !std::mem::replace(&mut is_known[other as usize], true) {
-                    members.push((other, is_turned != !agrees));
-                    queue.push_back((other, is_turned != !agrees));
+                    members.push((other, is_turned == agrees));
+                    queue.push_back((other, is_turned == agrees));
                 }
             }
         }

@@ -188,12 +188,12 @@ fn apply(rig: &mut Rig, difficulty: Difficulty, edge: f64, dice: &mut Dice) {
         Difficulty::Shell => add_part(rig, "shell", |messy, _| Patch::shell(messy), dice),
         Difficulty::InnerParts => {
             add_part(rig, "eyes", |messy, dice| balls(messy, dice, 2, [0.15, 0.3]), dice);
-            add_part(rig, "teeth", |messy, dice| teeth(messy, dice), dice);
+            add_part(rig, "teeth", teeth, dice);
         }
-        Difficulty::Cloth => add_part(rig, "cloth", |messy, dice| Patch::sleeve(messy, dice), dice),
-        Difficulty::Hair => add_part(rig, "hair", |messy, dice| Patch::strips(messy, dice), dice),
-        Difficulty::Buttons => add_part(rig, "buttons", |messy, dice| Patch::buttons(messy, dice), dice),
-        Difficulty::Lumps => add_part(rig, "lumps", |messy, dice| lumps(messy, dice), dice),
+        Difficulty::Cloth => add_part(rig, "cloth", Patch::sleeve, dice),
+        Difficulty::Hair => add_part(rig, "hair", Patch::strips, dice),
+        Difficulty::Buttons => add_part(rig, "buttons", Patch::buttons, dice),
+        Difficulty::Lumps => add_part(rig, "lumps", lumps, dice),
         _ => {
             let part = &mut rig.surfaces[0].parts[0];
             let mut messy = Messy::of(part, edge);
