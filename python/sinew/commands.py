@@ -42,6 +42,7 @@ __all__ = [
     "bench_contact",
     "bench_pile",
     "bench_skin",
+    "bench_difficult",
     "bench_python",
     "bench_first_hour",
     "bench_abuse",
@@ -54,16 +55,26 @@ def skin(
     *,
     output: Many | None = None,
     animation: Word | None = None,
+    motion: Word | None = None,
+    map: Many | None = None,
+    in_place: bool = False,
+    keep: Many | None = None,
+    motion_rest: Word | None = None,
     cell: Word | None = None,
+    cells: Word | None = None,
     preview: bool = False,
     bones: Word | None = None,
     soft: bool = False,
     dynamic: bool = False,
     young: Word | None = None,
     poisson: Word | None = None,
+    scale: Word | None = None,
+    up: Word | None = None,
     surface: Many | None = None,
     repair: Word | None = None,
     correctives: Word | None = None,
+    strict: bool = False,
+    part: Many | None = None,
     frame_rate: Word | None = None,
     start: Word | None = None,
     duration: Word | None = None,
@@ -79,38 +90,49 @@ def skin(
 ) -> Any:
     """Adds simulated flesh to a rigged, animated character.
 
-    - ``character``: Character file (.glb, .gltf)
+    - ``character``: Character file (.glb, .gltf, .vrm)
     - ``output``: Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]
     - ``animation``: Name of the animation [default: the first animation]
+    - ``motion``: Another motion than those of the character: a file (.bvh, .glb, .gltf, .vrm), poses as text (.toml), or walk, wave, squat, fist, range-of-motion; --animation chooses in the file. Joints are matched by their names
+    - ``map``: A joint of the motion and the joint of the character that follows it; before all names, any number of times
+    - ``in_place``: The character performs the motion on the spot
+    - ``keep``: Feet, hands or both stay where the motion has them, although limbs have other lengths [one of: feet, hands]
+    - ``motion_rest``: The pose of the motion that corresponds to the rest pose of the character: that of the file, or the first frame [one of: file, first-frame] [default: file]
     - ``cell``: Edge of a lattice cell, for example "5 mm" [default: about 20000 cells]
+    - ``cells``: Number of lattice cells, instead of their size
     - ``preview``: Shows the motion within seconds: about 1500 cells, no self-contact, a loose tolerance [default output: out/CHARACTER_preview.usda]
     - ``bones``: Bones: auto, or a file (TOML) with a list `bones` as in `rig` of a scene [default: auto]
     - ``soft``: Attaches flesh to all bones by springs [default: only where the flesh is thinner than two cells, else rigidly]
     - ``dynamic``: Simulates inertia: flesh jiggles
     - ``young``: Young's modulus, for example "30 kPa" [default: 20 kPa]
     - ``poisson``: Poisson's ratio; 0.45 nearly preserves volume [default: 0.45]
+    - ``scale``: Factor on all lengths of the file, for example 0.01 for a file in centimeters [default: 1, but a human of 170 m is asked about]
+    - ``up``: The axis that points up in the file [one of: x, y, z] [default: y]
     - ``surface``: Names of the surfaces to fill with flesh [default: closed skinned surfaces]
-    - ``repair``: For a surface that is open or intersects itself: none is an error, winding fills it by winding numbers [one of: none, winding] [default: none]
+    - ``repair``: What is flesh, and how surfaces that are open or intersect themselves are filled: auto decides part by part, winding fills closed pieces by winding numbers, none refuses [one of: auto, none, winding] [default: auto]
     - ``correctives``: Corrective shapes: .glb files keep skeleton, weights and all animations, with at most N morph targets driven by joint angles, for game engines [default: morph targets that follow the motion exactly, without skeleton]
+    - ``strict``: Refuses surfaces that are open, or intersect or touch themselves: --repair none
+    - ``part``: Decides about a part of the character: flesh, on_flesh (rides on the flesh under it) or on_bone (rides on its bones). Parts have the name of their surface or node, with a number if there are several: "shirt=on_bone", "eyes:2=on_flesh"
     - ``frame_rate``: Frames per second [default: 24]
     - ``start``: Start time in the animation, for example "1.5 s" [default: the first keyframe]
     - ``duration``: Duration from the start [default: to the last keyframe]
     - ``frames``: First and last frame to write, counted from time 0 of the animation [default: all]. Without --start, the simulation starts at the first of them; with --dynamic, at the first keyframe
     - ``shutter``: For motion blur: times at which the shutter opens and closes around each frame, in frames. Subframes go to USD files while the shutter is open, and to .pc2 files always [default: 0..0.5 with --sub-frames]
     - ``sub_frames``: For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
-    - ``contact``: Self-contact: barrier (no penetration), penalty (allows initial overlap and slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
+    - ``contact``: Self-contact: barrier (no penetration; places that cross at rest are left alone until they part), penalty (pulls them apart, slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
     - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell or of a skin triangle, whichever is shorter]
     - ``no_pictures``: Draws no pictures, also none in the report
     - ``scene``: Writes the scene to this file instead of running it
     - ``resume``: Continues an interrupted run
     - ``force``: Also replaces files in the report folder that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--correctives": correctives, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--motion": motion, "--map": map, "--in-place": in_place, "--keep": keep, "--motion-rest": motion_rest, "--cell": cell, "--cells": cells, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--scale": scale, "--up": up, "--surface": surface, "--repair": repair, "--correctives": correctives, "--strict": strict, "--part": part, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(
-    character: Word,
+    character: Word | None = None,
     *,
+    difficult: Word | None = None,
     output: Word | None = None,
     edge: Word | None = None,
     frame_rate: Word | None = None,
@@ -121,14 +143,15 @@ def character(
     """Writes a sample character with rig and animation.
 
     - ``character``: arm, hand or torso
-    - ``output``: Output file (.glb or .gltf) [default: CHARACTER.glb]
+    - ``difficult``: Writes a difficult character instead, chosen by this number: crossings at rest, open borders, shells, cloth, loose parts, odd units. The file and stdout say what it is
+    - ``output``: Output file (.glb, .gltf, or .bvh for the joints with one animation) [default: CHARACTER.glb]
     - ``edge``: Mean edge length of the skin triangles, for example "4 mm" [default: depends on the character]
     - ``frame_rate``: Frames per second of the animations [default: 24]
     - ``seconds``: Length of each animation in seconds [default: 2.5]
     - ``motion``: Writes only this animation. Some are written only with this option, such as `fast` and `poses` of arm and hand
     - ``bones``: Also writes the bones, for `sinew skin --bones` and `rig` of a scene
     """
-    return call_text(["character"], [character], {"--output": output, "--edge": edge, "--frame-rate": frame_rate, "--seconds": seconds, "--motion": motion, "--bones": bones})
+    return call_text(["character"], [character], {"--difficult": difficult, "--output": output, "--edge": edge, "--frame-rate": frame_rate, "--seconds": seconds, "--motion": motion, "--bones": bones})
 
 
 def convert(
@@ -206,7 +229,7 @@ def mesh_info(
 ) -> Any:
     """Prints the content of meshes: cells, size, regions, fields, and possible uses.
 
-    - ``files``: Mesh files
+    - ``files``: Mesh files, or motions (.bvh)
     - ``picture``: Draws the mesh
     """
     return call_json(["mesh", "info"], [files], {"--picture": picture})
@@ -633,6 +656,7 @@ def bench_skin(
     cells: Word | None = None,
     frames: Word | None = None,
     repeats: Word | None = None,
+    files: bool = False,
     set: Many | None = None,
 ) -> Any:
     """A moving character in self-contact: seconds per frame and quality of the result.
@@ -641,9 +665,29 @@ def bench_skin(
     - ``cells``: Approximate number of lattice cells [default: as in the paper]
     - ``frames``: Number of frames [default: 48]
     - ``repeats``: Number of runs; reports the best. Checks the quality in the first run only: all runs have the same result [default: 5]
+    - ``files``: Also runs `sinew skin` with its defaults: the share of files and pictures in the time, and the time to the first frame
     - ``set``: Replaces a value of the scene
     """
-    return call_json(["bench", "skin"], [], {"--scene": scene, "--cells": cells, "--frames": frames, "--repeats": repeats, "--set": set})
+    return call_json(["bench", "skin"], [], {"--scene": scene, "--cells": cells, "--frames": frames, "--repeats": repeats, "--files": files, "--set": set})
+
+
+def bench_difficult(
+    *,
+    count: Word | None = None,
+    seed: Word | None = None,
+    cells: Word | None = None,
+    frame_rate: Word | None = None,
+    keep: Word | None = None,
+) -> Any:
+    """Difficult characters through `sinew skin`: how many end with files and without new crossings.
+
+    - ``count``: Number of characters [default: 100]
+    - ``seed``: Seed of the first, as of `sinew character --difficult` [default: 0]
+    - ``cells``: Lattice cells of each [default: 1500]
+    - ``frame_rate``: Frames per second [default: 12]
+    - ``keep``: Keeps characters, scenes and runs in this folder, with the pictures of their reports
+    """
+    return call_json(["bench", "difficult"], [], {"--count": count, "--seed": seed, "--cells": cells, "--frame-rate": frame_rate, "--keep": keep})
 
 
 def bench_python(

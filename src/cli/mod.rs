@@ -69,7 +69,7 @@ enum Command {
     /// Runs a scene, records it, and checks its expectations
     Run(run::Arguments),
     /// Adds simulated flesh to a rigged, animated character
-    Skin(skin::Arguments),
+    Skin(Box<skin::Arguments>),
     /// Writes a sample character with rig and animation
     Character(character::Arguments),
     /// Converts a recording to the formats of other programs
@@ -216,7 +216,7 @@ fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure>
         Command::Sweep(arguments) => sweep::execute(&arguments, console),
         Command::Compare(arguments) => compare::execute(&arguments, console),
         Command::Play(arguments) => play::execute(&arguments, console),
-        Command::Resume(arguments) => resume::execute(&arguments, console),
+        Command::Resume(resume) => resume::execute(&resume, arguments.threads, console),
         Command::Status(arguments) => status::execute(&arguments, console),
         Command::Demo(arguments) => demo::execute(&arguments, console),
         Command::Check(arguments) => check::execute(&arguments, console),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use sinew_run::manifest::{MANIFEST, Manifest, Origin, Status as Written};
+use sinew_scene::motion::is_built_in;
 
 use super::console::Console;
 use super::{Command, Failure, Status, execute_from};
@@ -25,8 +26,8 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// Runs the command.
-pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failure> {
+/// Runs the command; `threads` of its own command line, if there were any, have been started.
+pub fn execute(arguments: &Arguments, threads: Option<u16>, console: Console) -> Result<Status, Failure> {
     let folder = run_folder(&arguments.folder);
     let manifest = Manifest::read(folder)
         .map_err(|error| Failure::Other(format!("{error}\nhint: give the folder of a run, the one with {MANIFEST}")))?;
@@ -50,6 +51,9 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
             if skin.output.is_empty() {
                 skin.output = skin.outputs().iter().map(|path| rebased(&manifest, path)).collect();
             }
+            if let Some(motion) = skin.motion.as_mut().filter(|motion| !is_built_in(motion)) {
+                *motion = rebased(&manifest, Path::new(&*motion)).to_string_lossy().into_owned();
+            }
             if skin.bones != "auto" {
                 skin.bones = rebased(&manifest, Path::new(&skin.bones)).to_string_lossy().into_owned();
             }
@@ -61,6 +65,9 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
             (lab.output, lab.json) = (Some(folder.into()), arguments.json);
         }
         _ => return Err(Failure::Other(format!("`sinew {}` cannot be resumed", words.join(" ")))),
+    }
+    if threads.is_some() {
+        parsed.threads = None;
     }
     (parsed.quiet, parsed.verbose) = (!console.notes, console.details);
     execute_from(parsed, Origin { command: words, ..manifest.origin })
