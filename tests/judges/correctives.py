@@ -13,7 +13,9 @@ from pxr import Usd, UsdGeom
 from judge import ROOT, check, folder, sinew, verdict
 
 FOLDER = folder("correctives")
-RATE, STEP = 24, 10
+# Two frames for each pose, here and in Blender.
+RATE, STEP = 4.8, 2
+BLENDER_RATE, BLENDER_STEP = 24, 10
 # Poses to learn from, and others to be judged by.
 LEARNED, JUDGED = 60, 50
 FIRST, LAST = STEP * LEARNED, STEP * (LEARNED + JUDGED)
@@ -32,9 +34,10 @@ def numbers(document, binary, accessor, width):
 
 
 def made():
-    sinew("character", "arm", "--motion", "poses", "--seconds", str((LAST + 1) / RATE), "-o", FOLDER / "arm.glb")
+    seconds = str((LAST + 1) / RATE)
+    sinew("character", "arm", "--motion", "poses", "--frame-rate", str(RATE), "--seconds", seconds, "-o", FOLDER / "arm.glb")
     # In coarser cells springs hold the flesh, which then turns about its bones: poses do not tell where it is.
-    common = ["skin", FOLDER / "arm.glb", "--cell", "1.2 cm", "--no-pictures"]
+    common = ["skin", FOLDER / "arm.glb", "--cell", "1.2 cm", "--no-pictures", "--frame-rate", str(RATE)]
     sinew(*common, "--frames", f"0..{FIRST}", "--correctives", "24", "-o", FOLDER / "learned.glb")
     sinew(*common, "--frames", f"{FIRST}..{LAST}", "-o", FOLDER / "flesh.usdc")
 
@@ -51,13 +54,13 @@ def flesh():
 def skinned(path, frames):
     """Vertices as Blender moves them, in the axes of glTF."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.context.scene.render.fps = RATE
+    bpy.context.scene.render.fps = BLENDER_RATE
     # Vertices keep their order if nothing is merged.
     bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=False)
     thing = next(thing for thing in bpy.data.objects if thing.type == "MESH" and thing.vertex_groups)
     found = []
     for frame in frames:
-        bpy.context.scene.frame_set(frame)
+        bpy.context.scene.frame_set(frame // STEP * BLENDER_STEP)
         shown = thing.evaluated_get(bpy.context.evaluated_depsgraph_get())
         mesh = shown.to_mesh()
         points = numpy.array([shown.matrix_world @ vertex.co for vertex in mesh.vertices])

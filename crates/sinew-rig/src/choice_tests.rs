@@ -61,7 +61,10 @@ fn parts_ride_on_what_they_lie_on() {
         let all = |roles: &[Role], role: Role| !roles.is_empty() && roles.iter().all(|known| *known == role);
         let inner = with(Difficulty::InnerParts);
         assert!(all(&roles(&inner, "eyes"), Role::OnBone), "{:#?}", inner.decisions);
-        assert!(all(&roles(&inner, "teeth"), Role::OnBone), "{:#?}", inner.decisions);
+        // Teeth that stand out of the skin ride on it.
+        let teeth = roles(&inner, "teeth");
+        let on_bone = teeth.iter().filter(|role| **role == Role::OnBone).count();
+        assert!(!teeth.contains(&Role::Flesh) && 2 * on_bone > teeth.len(), "{:#?}", inner.decisions);
         let cloth = with(Difficulty::Cloth);
         assert!(all(&roles(&cloth, "cloth"), Role::OnFlesh), "{:#?}", cloth.decisions);
         let shell = with(Difficulty::Shell);

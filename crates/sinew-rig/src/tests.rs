@@ -597,12 +597,15 @@ fn bind_poses_may_differ_from_rest_and_from_each_other() {
             if let Lists::All = lists {
                 // Both are at rest in the pose of the first.
                 let plain = Flesh::new(&split(rig, lists), &first).unwrap();
-                let rest = |source: &Source| match source {
-                    Source::Joints(rest, _) => *rest,
-                    other => panic!("it follows: {other:?}"),
+                let rest = |flesh: &Flesh| -> Vec<Vec3> {
+                    let rest = |source: &Source| match source {
+                        Source::Flesh(vertex) => flesh.surface.positions()[*vertex as usize],
+                        Source::Joints(rest, _) => *rest,
+                        Source::Ride(ride) => ride.rest,
+                    };
+                    flesh.pieces[1].vertices.iter().map(rest).collect()
                 };
-                let [before, after] =
-                    [&plain, &flesh].map(|flesh| flesh.pieces[1].vertices.iter().map(rest).collect::<Vec<_>>());
+                let [before, after] = [&plain, &flesh].map(rest);
                 let size = plain.surface.bounds().size().norm();
                 assert!(worst(&before, &after) < 0.1 * size, "{name}");
             }

@@ -265,7 +265,11 @@ fn single_mistakes_are_named() {
             "`type` must be one of \"implicit_euler\", \"bdf2\", \"newmark\", \"explicit\", \"quasistatic\"",
             "did you mean \"quasistatic\"?",
         ),
-        ("[record]\ncorrectives = 8", "no .glb file of a character takes corrective shapes", "add one to `skin`"),
+        (
+            "[record]\ncorrectives = 8",
+            "no .glb file of a character takes corrective shapes",
+            "add one to `skin`, such as `skin = [\"hero.glb\"]`",
+        ),
         ("[record]\nusd = \"x.usdc\"\nclips = 8", "`x.usdc` is not split into clips", "leave out `clips`"),
         ("[record]\nusd = \"../../x.usda\"", "`usd` must be a file name inside the output folder", ""),
         ("[expect]\nx = { relative = 0.1, min = 0 }", "`absolute` and `relative` are tolerances of `value`", ""),

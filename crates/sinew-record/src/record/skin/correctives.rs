@@ -214,10 +214,10 @@ impl SkinRecorder {
     fn animated(&self, rig: &Rig, animation: &Animation, found: &Correctives) -> (Vec<f64>, Vec<f64>) {
         let Some([first, last]) = animation.span() else { return Default::default() };
         let frames = ((last - first) * self.shutter.rate()).ceil().max(0.0) as usize;
-        let times: Vec<f64> =
+        let mut times: Vec<f64> =
             (0..=frames).map(|frame| (first + frame as f64 / self.shutter.rate()).min(last)).collect();
-        let mut times = times;
-        times.dedup();
+        // Files have single precision, in which the last two may be one.
+        times.dedup_by(|next, kept| *next as f32 <= *kept as f32);
         let keys = times.par_iter().map(|&time| found.weights(rig, &rig.pose(Some(animation), time)));
         let keys = keys.collect::<Vec<_>>().concat();
         (times, keys)
