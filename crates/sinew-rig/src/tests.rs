@@ -590,7 +590,8 @@ fn bind_poses_may_differ_from_rest_and_from_each_other() {
             let mut halves = split(rig, lists);
             let pose = halves.pose(halves.animations.first(), 0.4);
             rebind(&mut halves, 1, &pose);
-            let first = FleshParams { surfaces: vec!["half 0".into()], ..FleshParams::default() };
+            let choice = FleshChoice::Closed;
+            let first = FleshParams { surfaces: vec!["half 0".into()], choice, ..FleshParams::default() };
             let flesh = Flesh::new(&halves, &first).unwrap();
             let error = worst_against_blend(&halves, &flesh);
             assert!(error < EXACT, "{name}, {lists:?}: {error}");

@@ -270,7 +270,11 @@ fn single_mistakes_are_named() {
             "no .glb file of a character takes corrective shapes",
             "add one to `skin`, such as `skin = [\"hero.glb\"]`",
         ),
-        ("[record]\nusd = \"x.usdc\"\nclips = 8", "`x.usdc` is not split into clips", "leave out `clips`"),
+        (
+            "[record]\nusd = \"x.usdc\"\nclips = 8",
+            "`x.usdc` is not split into clips",
+            "leave out `clips`, or write .usda: readers of .usdc load single frames by themselves",
+        ),
         ("[record]\nusd = \"../../x.usda\"", "`usd` must be a file name inside the output folder", ""),
         ("[expect]\nx = { relative = 0.1, min = 0 }", "`absolute` and `relative` are tolerances of `value`", ""),
         ("[expect]\nx = { value = 1, at = \"2 s\" }", "this time is after the end", ""),

@@ -174,7 +174,9 @@ fn smooth_normals(part: &Part) -> Vec<Vec3> {
             *sums.entry(key(x)).or_insert(Vec3::zero()) += (b - a).cross(c - a);
         }
     }
-    let normal = |x: &Vec3| sums.get(&key(*x)).map_or(Vec3::unit(1), |sum| sum.normalized());
+    // Doubled faces that look both ways cancel.
+    let sum = |x: &Vec3| sums.get(&key(*x)).copied().filter(|sum| *sum != Vec3::zero());
+    let normal = |x: &Vec3| sum(x).map_or(Vec3::unit(1), |sum| sum.normalized());
     part.positions.iter().map(normal).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The joints of a human in a skeleton, found by their names and their place in the tree.
 //!
-//! Names give candidates ([`names`]), which skins and the tree sort out: a joint of a skin goes before a control, the
+//! Names give candidates (`names`), which skins and the tree sort out: a joint of a skin goes before a control, the
 //! joint nearest to the root before those below. The spine is what lies between hips and neck, whatever its names.
 
 mod names;
