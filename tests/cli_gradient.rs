@@ -130,8 +130,8 @@ fn mistakes_are_told_all_at_once() {
     complaint(&folder, &moves, &["equilibrium", "moves in time", "quasistatic"]);
 }
 
-/// A muscle on a lattice, a box of tetrahedra, both held at one end, and an affine muscle that hangs on the box by
-/// springs.
+/// A muscle on a lattice, held at one end, a box of tetrahedra bound to it, and an affine muscle that hangs on the box
+/// by springs.
 const THREE_KINDS: &str = r#"
 title = "Three kinds of flesh, one after the other"
 duration = "1 s"
@@ -153,7 +153,7 @@ name = "box"
 mesh = { from = "box", size = ["2 cm", "2 cm", "2 cm"], cells = [2, 2, 2] }
 position = ["8 cm", 0, 0]
 material = { type = "stable_neo_hookean", young = "20 kPa", poisson = 0.4 }
-pin = [{ region = "x-min" }]
+bind = [{ region = "x-min", to = "lattice" }]
 
 [[body]]
 name = "block"

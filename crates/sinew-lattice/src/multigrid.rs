@@ -407,6 +407,9 @@ impl Multigrid {
             if self.product_state.is_empty() {
                 self.product_state = Aligned::zeros(state.len());
                 self.product_bulk = Aligned::zeros(bulk.len());
+            }
+            // The first tangent at rest was computed before fibers were added.
+            if self.product_pulls.len() != pulls.len() {
                 self.product_pulls = Aligned::zeros(pulls.len());
             }
             let of = TangentOf { role: Role::Product, ..of };
