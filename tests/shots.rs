@@ -90,6 +90,7 @@ fn characters_times_motions_make_one_table() {
 fn characters_perform_their_own_animations() {
     let folder = fresh_folder("shots_own");
     let mut rig = arm();
+    rig.animations.truncate(1);
     let mut second = rig.animations[0].clone();
     second.name = "The other | one".into();
     rig.animations.push(second);
@@ -97,9 +98,9 @@ fn characters_perform_their_own_animations() {
     let result = shots(&folder, &["arm.glb", "--no-pictures", "-o", "here"], 0);
     let names: Vec<&str> =
         result["shots"].as_array().expect("rows").iter().filter_map(|row| row["name"].as_str()).collect();
-    assert_eq!(names.len(), 2);
-    assert_eq!(names[1], "arm_The-other---one");
-    assert!(folder.join("here").join(format!("{}.usda", names[1])).is_file());
+    assert_eq!(names.len(), rig.animations.len());
+    assert_eq!(names.last(), Some(&"arm_The-other---one"));
+    assert!(names.iter().all(|name| folder.join("here").join(format!("{name}.usda")).is_file()));
     assert!(!folder.join("here/contact_sheet.png").exists());
 }
 

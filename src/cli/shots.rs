@@ -1,5 +1,6 @@
 //! `sinew skin --sweep`: many characters through many motions.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -176,7 +177,9 @@ fn pairs(arguments: &skin::Arguments, character: &Path, patterns: &[PathBuf]) ->
     if arguments.motions.is_empty() {
         let known = skin::read_rig(character).map(|rig| rig.animations).unwrap_or_default();
         let mut names: Vec<String> = known.into_iter().map(|animation| animation.name).collect();
-        names.dedup();
+        // Of two with one name, only the first can be chosen.
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
         if let Some(wanted) = &arguments.animation {
             names = vec![wanted.clone()];
         }
