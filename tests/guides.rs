@@ -136,3 +136,8 @@ fn muscle_laboratory() {
 fn skinning() {
     run_page("docs/guide/skinning.md", |_| ());
 }
+
+#[test]
+fn many_shots() {
+    run_page("docs/guide/many-shots.md", |_| ());
+}

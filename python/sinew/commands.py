@@ -51,11 +51,11 @@ __all__ = [
 
 
 def skin(
-    character: Word,
+    character: Many,
     *,
     output: Many | None = None,
     animation: Word | None = None,
-    motion: Word | None = None,
+    motion: Many | None = None,
     map: Many | None = None,
     in_place: bool = False,
     keep: Many | None = None,
@@ -83,6 +83,8 @@ def skin(
     sub_frames: Word | None = None,
     contact: Word | None = None,
     gap: Word | None = None,
+    sweep: bool = False,
+    jobs: Word | None = None,
     no_pictures: bool = False,
     scene: Word | None = None,
     resume: bool = False,
@@ -90,10 +92,10 @@ def skin(
 ) -> Any:
     """Adds simulated flesh to a rigged, animated character.
 
-    - ``character``: Character file (.glb, .gltf, .vrm)
-    - ``output``: Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]
+    - ``character``: Character file (.glb, .gltf, .vrm); several with --sweep
+    - ``output``: Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default: out/CHARACTER.usda]. With --sweep a folder, or names in which {} is the name of the shot [default: out/shots/{}.usda]
     - ``animation``: Name of the animation [default: the first animation]
-    - ``motion``: Another motion than those of the character: a file (.bvh, .glb, .gltf, .vrm), poses as text (.toml), or walk, wave, squat, fist, range-of-motion; --animation chooses in the file. Joints are matched by their names
+    - ``motion``: Another motion than those of the character: a file (.bvh, .glb, .gltf, .vrm), poses as text (.toml), or walk, wave, squat, fist, range-of-motion; --animation chooses in the file. Joints are matched by their names. Several with --sweep
     - ``map``: A joint of the motion and the joint of the character that follows it; before all names, any number of times
     - ``in_place``: The character performs the motion on the spot
     - ``keep``: Feet, hands or both stay where the motion has them, although limbs have other lengths [one of: feet, hands]
@@ -121,12 +123,14 @@ def skin(
     - ``sub_frames``: For motion blur: simulated poses per frame [default: 4 with --shutter, else 1]
     - ``contact``: Self-contact: barrier (no penetration; places that cross at rest are left alone until they part), penalty (pulls them apart, slight penetration) or none [one of: barrier, penalty, none] [default: barrier]
     - ``gap``: Distance at which the barrier starts to act, for example "0.2 mm" [default: a fifth of the edge of a cell or of a skin triangle, whichever is shorter]
+    - ``sweep``: Runs all characters through all motions, or through all of their own animations: one table, one sheet of pictures. The same command again computes only what is missing or has changed
+    - ``jobs``: Shots at a time, which share the cores [default: one per core]
     - ``no_pictures``: Draws no pictures, also none in the report
     - ``scene``: Writes the scene to this file instead of running it
     - ``resume``: Continues an interrupted run
     - ``force``: Also replaces files in the report folder that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--motion": motion, "--map": map, "--in-place": in_place, "--keep": keep, "--motion-rest": motion_rest, "--cell": cell, "--cells": cells, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--scale": scale, "--up": up, "--surface": surface, "--repair": repair, "--correctives": correctives, "--strict": strict, "--part": part, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--motion": motion, "--map": map, "--in-place": in_place, "--keep": keep, "--motion-rest": motion_rest, "--cell": cell, "--cells": cells, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--scale": scale, "--up": up, "--surface": surface, "--repair": repair, "--correctives": correctives, "--strict": strict, "--part": part, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--sweep": sweep, "--jobs": jobs, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(

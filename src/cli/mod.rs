@@ -27,6 +27,7 @@ mod python;
 mod resume;
 mod run;
 mod schema;
+mod shots;
 mod signals;
 mod skin;
 mod status;

@@ -46,12 +46,12 @@ pub fn execute(arguments: &Arguments, threads: Option<u16>, console: Console) ->
             (run.json, run.no_pictures) = (arguments.json, run.no_pictures || arguments.no_pictures);
         }
         Command::Skin(skin) => {
-            from(&mut skin.character);
+            skin.characters.iter_mut().for_each(from);
             skin.output.iter_mut().for_each(from);
             if skin.output.is_empty() {
                 skin.output = skin.outputs().iter().map(|path| rebased(&manifest, path)).collect();
             }
-            if let Some(motion) = skin.motion.as_mut().filter(|motion| !is_built_in(motion)) {
+            for motion in skin.motions.iter_mut().filter(|motion| !is_built_in(motion)) {
                 *motion = rebased(&manifest, Path::new(&*motion)).to_string_lossy().into_owned();
             }
             if skin.bones != "auto" {

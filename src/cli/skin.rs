@@ -15,7 +15,7 @@ use sinew_scene::spec::rig::{self, Keep, MotionRest};
 use sinew_scene::{Dimension, Scene, format_quantity};
 
 use super::console::{self, Console};
-use super::{Failure, Status, mesh, run};
+use super::{Failure, Status, mesh, run, shots};
 
 /// Default number of lattice cells: fingers are a few cells wide, and a frame takes a fraction of a second.
 const USUAL_CELLS: f64 = 20_000.0;
@@ -36,13 +36,18 @@ fn usual_gap(cell: f64, scale: f64, skin: &TriMesh) -> f64 {
 }
 
 /// Adds simulated flesh to a rigged, animated character
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// Character file (.glb, .gltf, .vrm)
+    /// Character file (.glb, .gltf, .vrm); several with --sweep
+    #[arg(id = "character", value_name = "CHARACTER", required = true)]
+    pub characters: Vec<PathBuf>,
+
+    /// The character of this run.
+    #[arg(skip)]
     pub character: PathBuf,
 
     /// Output files (.usda, .usdc, .usdz, .pc2, .glb); report and recording go to a folder with the name of the first [default:
-    /// out/CHARACTER.usda]
+    /// out/CHARACTER.usda]. With --sweep a folder, or names in which {} is the name of the shot [default: out/shots/{}.usda]
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 
@@ -51,8 +56,13 @@ pub struct Arguments {
     pub animation: Option<String>,
 
     /// Another motion than those of the character: a file (.bvh, .glb, .gltf, .vrm), poses as text (.toml), or walk,
-    /// wave, squat, fist, range-of-motion; --animation chooses in the file. Joints are matched by their names
-    #[arg(long, value_name = "FILE|NAME")]
+    /// wave, squat, fist, range-of-motion; --animation chooses in the file. Joints are matched by their names. Several
+    /// with --sweep
+    #[arg(long = "motion", id = "motion", value_name = "FILE|NAME")]
+    pub motions: Vec<String>,
+
+    /// The motion of this run.
+    #[arg(skip)]
     pub motion: Option<String>,
 
     /// A joint of the motion and the joint of the character that follows it; before all names, any number of times
@@ -173,6 +183,15 @@ pub struct Arguments {
     #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
     pub gap: Option<f64>,
 
+    /// Runs all characters through all motions, or through all of their own animations: one table, one sheet of pictures.
+    /// The same command again computes only what is missing or has changed
+    #[arg(long, conflicts_with = "scene")]
+    pub sweep: bool,
+
+    /// Shots at a time, which share the cores [default: one per core]
+    #[arg(long, value_name = "N", requires = "sweep", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
     /// Draws no pictures, also none in the report
     #[arg(long)]
     pub no_pictures: bool,
@@ -247,25 +266,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Result<Status, Failure> {
-    let mut rig = load_rig(&arguments.character).map_err(|error| {
-        let extension = arguments.character.extension().unwrap_or_default();
-        let is_told = ["glb", "gltf", "vrm"].iter().any(|known| extension.eq_ignore_ascii_case(known))
-            || error.to_string().contains("hint: ");
-        let hint = if is_told {
-            ""
-        } else {
-            "\nhint: characters are .glb, .gltf and .vrm files; Blender makes them of others"
-        };
-        Failure::Other(format!("{error}{hint}"))
-    })?;
+    if arguments.sweep {
+        return shots::execute(arguments, origin, console);
+    }
+    let arguments = &arguments.alone()?;
     let outputs = arguments.outputs();
-    let moved = motion::perform(&mut rig, Path::new(""), &arguments.motion_settings());
-    let faults = moved.err().unwrap_or_default().into_iter().map(|(_, fault)| fault).collect();
-    check(arguments, &rig, &outputs, faults)?;
-    let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
-    let character = std::path::absolute(&arguments.character)
-        .map_err(|source| Failure::Write { what: arguments.character.display().to_string(), source })?;
-    let text = scene_text(arguments, &rig, &character, &names.collect::<Vec<_>>())?;
+    let text = prepared(arguments, &outputs)?;
     if let Some(path) = &arguments.scene {
         write_file(path, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
         console.note(&format!("wrote {}", path.display()));
@@ -274,9 +280,7 @@ pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Resul
         }
         return Ok(Status::Done);
     }
-    let name = format!("scene of {}", arguments.character.display());
-    let mut scene = Scene::from_str(&text, &name, ".")?;
-    scene.record.pictures &= !arguments.no_pictures;
+    let scene = arguments.scene_of(&text)?;
     let folder = outputs[0].with_extension("");
     let options = RunOptions {
         output: Some(folder.clone()),
@@ -292,7 +296,63 @@ pub fn execute(arguments: &Arguments, origin: Origin, console: Console) -> Resul
     Ok(status)
 }
 
+/// Reads a character file.
+pub(super) fn read_rig(path: &Path) -> Result<Rig, Failure> {
+    load_rig(path).map_err(|error| {
+        let extension = path.extension().unwrap_or_default();
+        let is_told = ["glb", "gltf", "vrm"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+            || error.to_string().contains("hint: ");
+        let hint = if is_told {
+            ""
+        } else {
+            "\nhint: characters are .glb, .gltf and .vrm files; Blender makes them of others"
+        };
+        Failure::Other(format!("{error}{hint}"))
+    })
+}
+
+/// The scene of one character and one motion, as text.
+pub(super) fn prepared(arguments: &Arguments, outputs: &[PathBuf]) -> Result<String, Failure> {
+    let mut rig = read_rig(&arguments.character)?;
+    let moved = motion::perform(&mut rig, Path::new(""), &arguments.motion_settings());
+    let faults = moved.err().unwrap_or_default().into_iter().map(|(_, fault)| fault).collect();
+    check(arguments, &rig, outputs, faults)?;
+    let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let character = std::path::absolute(&arguments.character)
+        .map_err(|source| Failure::Write { what: arguments.character.display().to_string(), source })?;
+    scene_text(arguments, &rig, &character, &names.collect::<Vec<_>>())
+}
+
 impl Arguments {
+    /// The same for the only character and motion.
+    fn alone(&self) -> Result<Self, Failure> {
+        let count = self.characters.len().max(self.motions.len());
+        if count > 1 {
+            let what = if self.characters.len() > 1 { "characters" } else { "motions" };
+            return Err(Failure::Other(format!("{count} {what} are given\nhint: --sweep runs all of them")));
+        }
+        Ok(self.of(&self.characters[0], self.motions.first().map(String::as_str)))
+    }
+
+    /// The same for one character and one motion.
+    pub(super) fn of(&self, character: &Path, motion: Option<&str>) -> Self {
+        let (character, motion) = (character.to_path_buf(), motion.map(String::from));
+        Self {
+            characters: vec![character.clone()],
+            motions: motion.iter().cloned().collect(),
+            character,
+            motion,
+            ..self.clone()
+        }
+    }
+
+    /// The scene of a text that [`prepared`] made.
+    pub(super) fn scene_of(&self, text: &str) -> Result<Scene, Failure> {
+        let mut scene = Scene::from_str(text, &format!("scene of {}", self.character.display()), ".")?;
+        scene.record.pictures &= !self.no_pictures;
+        Ok(scene)
+    }
+
     /// The keys of the rig that say how the character moves.
     fn motion_settings(&self) -> rig::Rig {
         rig::Rig {
@@ -336,8 +396,10 @@ impl Arguments {
     /// The output files, at least one.
     pub(super) fn outputs(&self) -> Vec<PathBuf> {
         let mut outputs = self.output.clone();
-        if outputs.is_empty() {
-            let stem = self.character.file_stem().unwrap_or("character".as_ref());
+        if outputs.is_empty() && self.sweep {
+            outputs.push(Path::new("out/shots").join(shots::PLACE.to_string() + ".usda"));
+        } else if outputs.is_empty() {
+            let stem = self.characters.first().and_then(|path| path.file_stem()).unwrap_or("character".as_ref());
             let stem = stem.to_string_lossy();
             // A preview does not replace the character itself.
             let ending = if self.preview { "_preview" } else { "" };
@@ -459,7 +521,7 @@ fn strangers(arguments: &Arguments, outputs: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Moves an output file and its companions from the run folder to the requested path, and updates `written`.
-fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), Failure> {
+pub(super) fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), Failure> {
     let (Some(stem), Some(end)) = (path.file_stem(), path.extension()) else { return Ok(()) };
     let (stem, end) = (stem.to_string_lossy(), end.to_string_lossy());
     let failed = |source| Failure::Write { what: path.display().to_string(), source };

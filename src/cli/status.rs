@@ -127,8 +127,8 @@ impl Run {
         // Check this before reading the manifest: a run that ends in between then counts as done, not as killed.
         let busy = is_busy(folder);
         let mut manifest = Manifest::read(folder).map_err(|error| error.to_string())?;
-        // The laboratory does not lock its folder: several protocols may share it.
-        let busy = busy || (manifest.kind == Kind::Lab && is_running(manifest.process));
+        // The laboratory does not lock its folder, since several protocols may share it; shots lock their own.
+        let busy = busy || (manifest.kind != Kind::Run && is_running(manifest.process));
         let state = match manifest.status {
             Written::Running if busy => State::Running,
             Written::Running => State::Killed,
@@ -173,8 +173,9 @@ impl Run {
     fn to_text(&self) -> String {
         let manifest = &self.manifest;
         let mut text = format!("{}: {}", self.folder.display(), self.state.word());
-        if manifest.kind == Kind::Run {
-            text += &format!(", {} of {} frames", manifest.frames, manifest.frames_planned);
+        if manifest.kind != Kind::Lab {
+            let what = if manifest.kind == Kind::Shots { "shots" } else { "frames" };
+            text += &format!(", {} of {} {what}", manifest.frames, manifest.frames_planned);
         }
         text += &format!(" in {}", span(self.seconds()));
         if let Some(left) = self.seconds_left() {

@@ -9,23 +9,11 @@
 use std::ops::Range;
 
 use sinew_geometry::{CellKind, CellMesh};
+use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
-use sinew_math::{Mat3, Vec3};
 
 /// Cells per parallel piece.
 const PIECE: usize = 512;
-
-/// Corners of a hexahedron in coordinates of its edges, in the order of [`CellKind::Hex8`].
-const HEX_CORNERS: [[f64; 3]; 8] = [
-    [0.0, 0.0, 0.0],
-    [1.0, 0.0, 0.0],
-    [1.0, 1.0, 0.0],
-    [0.0, 1.0, 0.0],
-    [0.0, 0.0, 1.0],
-    [1.0, 0.0, 1.0],
-    [1.0, 1.0, 1.0],
-    [0.0, 1.0, 1.0],
-];
 
 /// A named group of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +87,6 @@ pub fn regions_of(mesh: &CellMesh, is_region: impl Fn(&str) -> bool) -> Vec<Regi
 
 /// Deformation of each cell with its nodes at `positions` \[m\]. Quadratic tetrahedra count by their corners.
 pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
-    let points = HexPoints::new();
     let piece = |cells: Range<usize>| -> Vec<CellState> {
         cells
             .map(|cell| {
@@ -108,7 +95,7 @@ pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
                 match mesh.cell_kind(cell) {
                     CellKind::Hex8 => {
                         let corners = |places: &[Vec3]| std::array::from_fn(|k| at(places, k));
-                        points.state(&corners(mesh.positions()), &corners(positions))
+                        hex_state(&corners(mesh.positions()), &corners(positions))
                     }
                     CellKind::Tet4 | CellKind::Tet10 => {
                         let volume = |places: &[Vec3]| {
@@ -134,52 +121,50 @@ fn ratio(now: f64, rest: f64) -> f64 {
     if rest == 0.0 { 1.0 } else { now / rest }
 }
 
-/// Gradients of the shape functions of a hexahedron in coordinates of its edges: at its center, and at its Gauss
-/// points.
-struct HexPoints {
-    center: [Vec3; 8],
-    gauss: [[Vec3; 8]; 8],
+/// Edges of a hexahedron along its three axes; those of an axis in the order of the other two coordinates.
+const HEX_EDGES: [[[usize; 2]; 4]; 3] =
+    [[[0, 1], [3, 2], [4, 5], [7, 6]], [[0, 3], [1, 2], [4, 7], [5, 6]], [[0, 4], [1, 5], [3, 7], [2, 6]]];
+
+/// det ∂x/∂ξ of a hexahedron in coordinates ξ of its edges: at its center, and at its Gauss points, coordinate by
+/// coordinate from the last.
+///
+/// ∂x/∂ξᵢ does not depend on ξᵢ: it is a bilinear mean of the four edges along i.
+struct HexJacobians {
+    center: f64,
+    gauss: [f64; 8],
 }
 
-impl HexPoints {
-    fn new() -> Self {
+impl HexJacobians {
+    fn of(x: &[Vec3; 8]) -> Self {
+        let edges = HEX_EDGES.map(|along| along.map(|[from, to]| x[to] - x[from]));
         let offset = 0.5 / 3f64.sqrt();
-        let gauss = HEX_CORNERS.map(|corner| gradients(corner.map(|c| 0.5 + offset * (2.0 * c - 1.0))));
-        Self { center: gradients([0.5; 3]), gauss }
-    }
-
-    fn state(&self, rest: &[Vec3; 8], now: &[Vec3; 8]) -> CellState {
-        let (mut volume, mut rest_volume, mut is_folded) = (0.0, 0.0, false);
-        for gradients in &self.gauss {
-            let (J, rest_J) = (jacobian(gradients, now), jacobian(gradients, rest));
-            volume += J;
-            rest_volume += rest_J;
-            is_folded |= J * rest_J <= 0.0;
-        }
-        let is_inverted = jacobian(&self.center, now) * jacobian(&self.center, rest) <= 0.0;
-        CellState { volume_ratio: ratio(volume, rest_volume), is_inverted, is_folded }
+        let at = |[e, f, g, h]: [Vec3; 4], u: f64, v: f64| {
+            let (low, high) = (e + (f - e) * u, g + (h - g) * u);
+            low + (high - low) * v
+        };
+        let places = [0.5 - offset, 0.5 + offset];
+        // By axis, and by the two other coordinates.
+        let slopes = edges.map(|edges| [0, 1, 2, 3].map(|k| at(edges, places[k & 1], places[k >> 1])));
+        let gauss = std::array::from_fn(|k| {
+            let [i, j, k] = [k & 1, (k >> 1) & 1, k >> 2];
+            determinant(slopes[0][j + 2 * k], slopes[1][i + 2 * k], slopes[2][i + 2 * j])
+        });
+        let [a, b, c] = edges.map(|[e, f, g, h]| (e + f + g + h) * 0.25);
+        Self { center: determinant(a, b, c), gauss }
     }
 }
 
-/// Gradients of the trilinear functions at a point of the unit cube.
-fn gradients(place: [f64; 3]) -> [Vec3; 8] {
-    HEX_CORNERS.map(|corner| {
-        let value = |k: usize| if corner[k] > 0.5 { place[k] } else { 1.0 - place[k] };
-        let slope = |k: usize| 2.0 * corner[k] - 1.0;
-        Vec3::new(slope(0) * value(1) * value(2), value(0) * slope(1) * value(2), value(0) * value(1) * slope(2))
-    })
+fn determinant(a: Vec3, b: Vec3, c: Vec3) -> f64 {
+    a.dot(b.cross(c))
 }
 
-/// det ∂x/∂ξ of the map with these gradients.
-fn jacobian(gradients: &[Vec3; 8], x: &[Vec3; 8]) -> f64 {
-    let mut columns = [Vec3::zero(); 3];
-    for (x, gradient) in x.iter().zip(gradients) {
-        for (axis, column) in columns.iter_mut().enumerate() {
-            *column += *x * gradient[axis];
-        }
+fn hex_state(rest: &[Vec3; 8], now: &[Vec3; 8]) -> CellState {
+    let (rest, now) = (HexJacobians::of(rest), HexJacobians::of(now));
+    CellState {
+        volume_ratio: ratio(now.gauss.iter().sum(), rest.gauss.iter().sum()),
+        is_inverted: now.center * rest.center <= 0.0,
+        is_folded: now.gauss.iter().zip(&rest.gauss).any(|(J, rest_J)| J * rest_J <= 0.0),
     }
-    let [a, b, c] = columns;
-    Mat3::from_columns(a, b, c).determinant()
 }
 
 #[cfg(test)]
@@ -187,29 +172,69 @@ mod tests {
     use super::*;
     use sinew_geometry::procedural::box_hexes;
 
+    /// Corners of a hexahedron in coordinates of its edges, in the order of [`CellKind::Hex8`].
+    const HEX_CORNERS: [[f64; 3]; 8] = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 1.0],
+        [1.0, 0.0, 1.0],
+        [1.0, 1.0, 1.0],
+        [0.0, 1.0, 1.0],
+    ];
+
     fn cube() -> [Vec3; 8] {
         HEX_CORNERS.map(|corner| Vec3::from(corner) * 0.1)
     }
 
     #[test]
     fn jacobians_of_stretched_and_folded_cells() {
-        let points = HexPoints::new();
         let stretched = cube().map(|x| Vec3::new(2.0 * x.x, 0.5 * x.y, 3.0 * x.z));
-        for gradients in &points.gauss {
-            assert!((jacobian(gradients, &cube()) - 1e-3).abs() < 1e-15);
-            assert!((jacobian(gradients, &stretched) - 3e-3).abs() < 1e-15);
+        for k in 0..8 {
+            assert!((HexJacobians::of(&cube()).gauss[k] - 1e-3).abs() < 1e-15);
+            assert!((HexJacobians::of(&stretched).gauss[k] - 3e-3).abs() < 1e-15);
         }
-        let state = points.state(&cube(), &stretched);
+        let state = hex_state(&cube(), &stretched);
         assert!((state.volume_ratio - 3.0).abs() < 1e-12 && !state.is_inverted && !state.is_folded);
         // A corner pushed through the opposite one: its Gauss point is inverted, the center is not.
         let mut folded = cube();
         folded[6] = Vec3::splat(-0.02);
-        assert!(jacobian(&points.gauss[6], &folded) < 0.0);
-        let state = points.state(&cube(), &folded);
+        assert!(HexJacobians::of(&folded).gauss[7] < 0.0);
+        let state = hex_state(&cube(), &folded);
         assert!(state.is_folded && !state.is_inverted, "{state:?}");
         let mirrored = cube().map(|x| Vec3::new(-x.x, x.y, x.z));
-        let state = points.state(&cube(), &mirrored);
+        let state = hex_state(&cube(), &mirrored);
         assert!(state.is_folded && state.is_inverted && (state.volume_ratio + 1.0).abs() < 1e-12, "{state:?}");
+    }
+
+    /// By finite differences of the trilinear map of a crooked cell.
+    #[test]
+    fn jacobians_are_derivatives_of_the_trilinear_map() {
+        let mut x = cube();
+        for (k, x) in x.iter_mut().enumerate() {
+            let k = k as f64;
+            *x += Vec3::new((3.0 * k).sin(), (5.0 * k + 1.0).cos(), (7.0 * k).sin()) * 0.02;
+        }
+        let place = |p: [f64; 3]| {
+            HEX_CORNERS.iter().zip(&x).fold(Vec3::zero(), |sum, (corner, x)| {
+                sum + *x * (0..3).map(|i| if corner[i] > 0.5 { p[i] } else { 1.0 - p[i] }).product::<f64>()
+            })
+        };
+        let jacobian = |p: [f64; 3]| {
+            let [a, b, c] = [0, 1, 2].map(|i| {
+                let by = |h: f64| std::array::from_fn(|k| p[k] + if k == i { h } else { 0.0 });
+                place(by(0.5)) - place(by(-0.5))
+            });
+            determinant(a, b, c)
+        };
+        let found = HexJacobians::of(&x);
+        assert!((found.center - jacobian([0.5; 3])).abs() < 1e-15);
+        let offset = 0.5 / 3f64.sqrt();
+        for (k, J) in found.gauss.iter().enumerate() {
+            let p = [k & 1, (k >> 1) & 1, k >> 2].map(|side| 0.5 + offset * (2.0 * side as f64 - 1.0));
+            assert!((J - jacobian(p)).abs() < 1e-15, "{k}");
+        }
     }
 
     /// A bar of four cells whose left half is "a" and whose right half is "b"; the middle nodes belong to "b".

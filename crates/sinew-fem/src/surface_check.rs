@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sinew_geometry::mesh::closest_on_triangle;
-use sinew_geometry::proximity::RestSurface;
+use sinew_geometry::proximity::{RestSurface, SurfaceTree};
 use sinew_geometry::shape::{Pose, Shape};
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
@@ -56,8 +56,9 @@ impl SurfaceCheck {
 
     /// Checks surfaces at given positions.
     pub fn at(model: &Model, places: &SurfacePlaces) -> Self {
-        let Crossings { new, at_rest } = places.crossings(model);
-        Self { crossings: new, rest_crossings: at_rest, penetration: penetration(model, places) }
+        let pairs = crossing_triangles(&model.surfaces, &places.vertices);
+        let Crossings { new, at_rest } = places.count(model, &pairs);
+        Self { crossings: new, rest_crossings: at_rest, penetration: penetration(model, places, &pairs) }
     }
 }
 
@@ -137,10 +138,12 @@ impl SurfacePlaces {
     }
 
     /// Number of pairs of triangles that cross; much faster than the depth.
-    pub fn crossings(&self, model: &Model) -> Crossings {
-        let surfaces = &model.surfaces;
-        let pairs = crossing_triangles(surfaces, &self.vertices);
-        let is_left = |pair: &&[u32; 2]| self.is_left(surfaces, **pair);
+    pub fn crossings(&self, model: &Model, finder: &mut CrossingFinder) -> Crossings {
+        self.count(model, &finder.find(&model.surfaces, &self.vertices))
+    }
+
+    fn count(&self, model: &Model, pairs: &[[u32; 2]]) -> Crossings {
+        let is_left = |pair: &&[u32; 2]| self.is_left(&model.surfaces, **pair);
         let at_rest = pairs.iter().filter(is_left).count();
         Crossings { new: pairs.len() - at_rest, at_rest }
     }
@@ -152,12 +155,98 @@ impl SurfacePlaces {
     }
 }
 
-/// Pairs of triangles that cross although their groups have a rule.
+/// Finds triangles that cross, frame after frame: its tree is built once.
+pub struct CrossingFinder(SurfaceTree);
+
+impl CrossingFinder {
+    /// Prepares the surfaces of a model.
+    pub fn new(model: &Model) -> Self {
+        Self::of(&model.surfaces, &model.surfaces.rest)
+    }
+
+    fn of(contact: &ContactModel, y: &[Vec3]) -> Self {
+        let count = contact.groups.len();
+        let groups = contact.groups.iter().enumerate();
+        let groups = groups.flat_map(|(g, group)| group.triangles.clone().map(move |_| g as u32)).collect();
+        let is_paired = (0..count * count).map(|k| contact.rule(k / count, k % count).is_some()).collect();
+        let mut tree = SurfaceTree::new(contact.vertex_count(), contact.triangles.clone(), groups, is_paired);
+        tree.rebuild(y);
+        Self(tree)
+    }
+
+    /// Pairs of triangles that cross although their groups have a rule.
+    fn find(&mut self, contact: &ContactModel, y: &[Vec3]) -> Vec<[u32; 2]> {
+        if !y.iter().all(|x| x.is_finite()) {
+            return Vec::new();
+        }
+        self.0.refit(y, y, &vec![0.0; contact.groups.len()]);
+        self.0.crossings(y, MAX_CROSSINGS)
+    }
+}
+
 fn crossing_triangles(contact: &ContactModel, y: &[Vec3]) -> Vec<[u32; 2]> {
-    let Ok(all) = TriMesh::new(y.to_vec(), contact.triangles.clone()) else { return Vec::new() };
-    let mut pairs = all.self_intersections(MAX_CROSSINGS);
-    pairs.retain(|[a, b]| contact.rule(contact.triangle_group(*a), contact.triangle_group(*b)).is_some());
-    pairs
+    if contact.triangles.is_empty() {
+        return Vec::new();
+    }
+    CrossingFinder::of(contact, y).find(contact, y)
+}
+
+/// Parts of a surface that no other triangle crosses: all of a part is inside of another surface, or nothing of it.
+///
+/// The winding number of a closed surface changes only where one passes through it. So a few points tell it for a part,
+/// and the triangles that cross, which belong to none, are tested one by one.
+struct Uncrossed {
+    /// Part of each triangle; [`CROSSED`] for those that cross.
+    part: Vec<u32>,
+    /// Some triangles of each part.
+    examples: Vec<Vec<u32>>,
+}
+
+const CROSSED: u32 = u32::MAX;
+/// Number of triangles that speak for a part: on the edge of a crease one may be wrong.
+const EXAMPLES: usize = 3;
+
+impl Uncrossed {
+    /// The parts of the triangles of a group; `pairs` are all that cross.
+    fn new(triangles: &[[u32; 3]], is_crossed: impl Fn(usize) -> bool) -> Self {
+        let vertices = triangles.iter().flatten().map(|v| *v as usize + 1).max().unwrap_or(0);
+        let mut root: Vec<u32> = (0..vertices as u32).collect();
+        fn find(root: &mut [u32], mut v: u32) -> u32 {
+            while root[v as usize] != v {
+                root[v as usize] = root[root[v as usize] as usize];
+                v = root[v as usize];
+            }
+            v
+        }
+        for (_, [a, b, c]) in triangles.iter().enumerate().filter(|(t, _)| !is_crossed(*t)) {
+            let first = find(&mut root, *a);
+            for other in [*b, *c] {
+                let other = find(&mut root, other);
+                root[other as usize] = first;
+            }
+        }
+        let mut number = vec![CROSSED; vertices];
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        let mut part = vec![CROSSED; triangles.len()];
+        for (t, triangle) in triangles.iter().enumerate().filter(|(t, _)| !is_crossed(*t)) {
+            let known = &mut number[find(&mut root, triangle[0]) as usize];
+            if *known == CROSSED {
+                *known = members.len() as u32;
+                members.push(Vec::new());
+            }
+            part[t] = *known;
+            members[*known as usize].push(t as u32);
+        }
+        let spread = |all: Vec<u32>| (0..EXAMPLES).map(|k| all[(all.len() - 1) * k / (EXAMPLES - 1)]).collect();
+        Self { part, examples: members.into_iter().map(spread).collect() }
+    }
+
+    /// The triangles that may be inside, where `is_inside` tells it of one.
+    fn suspects(&self, is_inside: impl Fn(u32) -> bool) -> Vec<u32> {
+        let may_be: Vec<bool> = self.examples.iter().map(|some| some.iter().any(|&t| is_inside(t))).collect();
+        let is_suspect = |part: u32| part == CROSSED || may_be[part as usize];
+        (0..self.part.len() as u32).filter(|&t| is_suspect(self.part[t as usize])).collect()
+    }
 }
 
 /// How two groups overlap.
@@ -194,24 +283,36 @@ pub(crate) fn overlaps_at(model: &Model, places: &SurfacePlaces) -> BTreeMap<[us
         }
     };
     let crossing = if model.contact.is_empty() { Vec::new() } else { crossing_triangles(contact, y) };
-    for [a, b] in crossing.into_iter().filter(|pair| !places.is_left(contact, *pair)) {
+    for &[a, b] in crossing.iter().filter(|pair| !places.is_left(contact, **pair)) {
         let place = y[contact.triangles[a as usize][0] as usize];
         entry(contact.triangle_group(a), contact.triangle_group(b), place, 1, 0.0);
     }
-    for_each_inside(model, places, |g, h, place, depth| entry(g, h, place, 0, depth));
+    let crossing = (!model.contact.is_empty()).then_some(crossing.as_slice());
+    for_each_inside(model, places, crossing, |g, h, place, depth| entry(g, h, place, 0, depth));
     overlaps
 }
 
-fn penetration(model: &Model, places: &SurfacePlaces) -> f64 {
+fn penetration(model: &Model, places: &SurfacePlaces, crossing: &[[u32; 2]]) -> f64 {
     let mut deepest = 0.0f64;
-    for_each_inside(model, places, |_, _, _, depth| deepest = deepest.max(depth));
+    for_each_inside(model, places, Some(crossing), |_, _, _, depth| deepest = deepest.max(depth));
     deepest
 }
 
 /// Calls `visit(g, h, place, depth)` for samples of the surface of group g inside group h, in the order of the
-/// triangles.
-fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(usize, usize, Vec3, f64)) {
+/// triangles. `crossing` are all pairs of triangles that cross, where they are known.
+fn for_each_inside(
+    model: &Model,
+    places: &SurfacePlaces,
+    crossing: Option<&[[u32; 2]]>,
+    mut visit: impl FnMut(usize, usize, Vec3, f64),
+) {
     let (contact, y) = (&model.surfaces, &places.vertices);
+    // A list that was cut off says nothing about what it lacks.
+    let crossing = crossing.filter(|pairs| pairs.len() < MAX_CROSSINGS).map(|pairs| {
+        let mut is_crossed = vec![false; contact.triangles.len()];
+        pairs.iter().flatten().for_each(|&triangle| is_crossed[triangle as usize] = true);
+        is_crossed
+    });
     let boxes: Vec<Aabb> = contact.groups.iter().map(|group| Aabb::from_points(&y[group.vertices.clone()])).collect();
     for (h, target) in contact.groups.iter().enumerate() {
         let is_plane = target.triangles.is_empty();
@@ -229,6 +330,8 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
         let surface = TriMesh::new(y[target.vertices.clone()].to_vec(), triangles);
         let surface = surface.ok().filter(|surface| surface.triangle_count() > 0);
         let winding = surface.as_ref().map(|surface| surface.winding_numbers());
+        // Through a hole one gets inside without crossing.
+        let is_closed = crossing.is_some() && surface.as_ref().is_some_and(|surface| surface.topology().is_closed());
         let nearest = surface.map(|s| RestSurface::new(s.positions().to_vec(), s.triangles().to_vec()));
         let bounds = match winding {
             Some(_) => boxes[h],
@@ -273,15 +376,30 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
                 (depth > 0.0).then_some((place, depth))
             };
             let own = &contact.triangles[group.triangles.clone()];
+            let suspects = match (&crossing, &winding) {
+                (Some(is_crossed), Some(winding)) if is_closed => {
+                    let is_inside = |t: u32| {
+                        let [a, b, c] = own[t as usize].map(|v| y[v as usize]);
+                        let normal = (b - a).cross(c - a).normalized();
+                        let lift = if g == h { LIFT * group.edge } else { 0.0 };
+                        let place = (a + b + c) * (1.0 / 3.0) + normal * lift;
+                        bounds.contains(place) && winding.at(place) >= 0.5
+                    };
+                    Uncrossed::new(own, |t| is_crossed[group.triangles.start + t]).suspects(is_inside)
+                }
+                _ => (0..own.len() as u32).collect(),
+            };
             let piece = |range: Range<usize>| -> Vec<(Vec3, f64)> {
-                let of_triangle = |triangle| samples.iter().filter_map(move |weights| depth_of(triangle, weights));
-                own[range].iter().flat_map(of_triangle).collect()
+                let of_triangle = |t: &u32| {
+                    samples.iter().filter_map(|weights| depth_of(&own[*t as usize], weights)).collect::<Vec<_>>()
+                };
+                suspects[range].iter().flat_map(of_triangle).collect()
             };
             let join = |mut first: Vec<(Vec3, f64)>, second: Vec<(Vec3, f64)>| {
                 first.extend(second);
                 first
             };
-            let inside = reduce_blocks(own.len(), PIECE, piece, join).unwrap_or_default();
+            let inside = reduce_blocks(suspects.len(), PIECE, piece, join).unwrap_or_default();
             inside.into_iter().for_each(|(place, depth)| visit(g, h, place, depth));
         }
     }

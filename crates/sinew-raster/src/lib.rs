@@ -46,7 +46,7 @@ pub use backplate::Backplate;
 pub use camera::{Bounds, Camera, CameraBasis, FitParams, UpAxis};
 pub use color::{ColorMap, Rgb};
 pub use image::Image;
-pub use overlay::{Legend, draw_footnote, draw_scale_bar, format_tick, rounded_range, ticks};
+pub use overlay::{Legend, draw_footnote, draw_label, draw_scale_bar, format_tick, rounded_range, ticks};
 pub use render::{Background, Renderer, View};
 pub use scene::{Finish, Paint, Surface, Wireframe};
 pub use shapes::ShapeMesh;

@@ -44,6 +44,16 @@ pub fn draw_footnote(image: &mut Image, text: &str) {
     draw_text(image, text, margin, image.height as f32 - margin, size, Anchor::Left, FAINT);
 }
 
+/// One line with its baseline at `(x, y)` and capitals of `size` pixels, cut where it would be wider than `width`.
+pub fn draw_label(image: &mut Image, text: &str, [x, y]: [f32; 2], size: f32, width: f32, color: [u8; 3]) {
+    let mut shown = text.to_string();
+    while text_width(&shown, size) > width && shown.chars().count() > 3 {
+        let kept = shown.trim_end_matches("...").chars().count().saturating_sub(1);
+        shown = shown.chars().take(kept).collect::<String>() + "...";
+    }
+    draw_text(image, &shown, x, y, size, Anchor::Left, color);
+}
+
 /// Vertical color bar on the right side.
 pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     let size = text_size(image);

@@ -5,6 +5,7 @@
 //! - [`compare`]: two runs side by side
 //! - [`report`] and [`artist`]: the page of a run, with the figures an artist needs for characters
 //! - [`costume`]: characters in the colors of their files
+//! - [`contact_sheet`]: pictures of many runs in one
 //! - [`still`]: single pictures of meshes, recordings and characters
 //!
 //! Start with [`record::open`], which opens every output of a scene, and the trait
@@ -12,6 +13,7 @@
 
 pub mod artist;
 pub mod compare;
+pub mod contact_sheet;
 pub mod convert;
 pub mod costume;
 pub mod record;

@@ -343,7 +343,7 @@ fn recording_params(scene: &Scene) -> RecordingParams {
 }
 
 /// FNV-1a hash of everything that determines the results of a run: the scene, its overrides and its files.
-fn scene_fingerprint(scene: &Scene) -> u64 {
+pub(crate) fn scene_fingerprint(scene: &Scene) -> u64 {
     let mut bytes = scene.source.text().as_bytes().to_vec();
     for set in scene.source.overrides() {
         bytes.push(0);

@@ -7,7 +7,7 @@
 //! Start with [`compile::compile`], which builds the simulation of a scene, and [`run::run`], which steps it through
 //! its frames, keeps a journal to resume an interrupted run, and checks the expectations. [`study`] runs a scene
 //! several times, [`lab`] runs a protocol on one of its muscles, [`calibration`] fits its material to a measured
-//! curve, [`sweep`] runs it for all combinations of some values.
+//! curve, [`sweep`] runs it for all combinations of some values, [`shots`] runs many characters through many motions.
 //!
 //! ```
 //! use sinew_run::run::{RunOptions, run};
@@ -41,6 +41,7 @@ pub mod output;
 pub mod overview;
 mod ranges;
 pub mod run;
+pub mod shots;
 pub mod snapshot;
 pub mod study;
 mod summary;

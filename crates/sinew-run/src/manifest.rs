@@ -63,7 +63,12 @@ pub enum Kind {
     Run,
     /// A protocol of the laboratory, which starts again when it is resumed.
     Lab,
+    /// Many shots of `sinew skin`; its frames are shots.
+    Shots,
 }
+
+/// One word per kind.
+const KINDS: [(Kind, &str); 3] = [(Kind::Run, "run"), (Kind::Lab, "lab"), (Kind::Shots, "shots")];
 
 /// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -181,7 +186,7 @@ impl Manifest {
     pub fn to_json(&self) -> Value {
         json!({
             "sinew": self.version,
-            "kind": if self.kind == Kind::Lab { "lab" } else { "run" },
+            "kind": KINDS[self.kind as usize].1,
             "command": self.origin.command,
             "directory": self.origin.directory,
             "scene": self.scene,
@@ -220,7 +225,7 @@ impl Manifest {
         let word = value["status"].as_str()?;
         Some(Manifest {
             // Manifests of version 0.1 may lack these three.
-            kind: if value["kind"] == "lab" { Kind::Lab } else { Kind::Run },
+            kind: KINDS.iter().find(|(_, known)| value["kind"] == **known).map_or(Kind::Run, |known| known.0),
             origin: Origin {
                 command: texts(&value["command"]).unwrap_or_default(),
                 directory: text(&value["directory"]).unwrap_or_default(),

@@ -3,7 +3,9 @@
 //! A barrier has no side for what begins on both. So each place that crosses at rest, as artists model eyes in sockets
 //! and limbs in trunks, is one tangle: the triangles that cross, everything that lies inside of other flesh from there on,
 //! and one ring of neighbors. Its triangles form sheets, connected across edges. As long as it is tangled, contact sees no
-//! pair of two of its sheets; all other pairs, and those of one sheet, are guarded as everywhere. Once no triangles of
+//! pair of two of its sheets; all other pairs, and those of one sheet, are guarded as everywhere. The ring is the border
+//! of a sheet: its vertices, and the edges between them, are guarded too, since with them triangles outside of the tangle
+//! would pass. Once no triangles of
 //! two sheets cross and all are farther apart than the gap, it has parted, and is guarded for good. A sheet that crosses
 //! itself, as a tight fold does, is left alone as a whole.
 //!
@@ -34,6 +36,8 @@ const NONE: u32 = u32::MAX;
 pub struct Tangles {
     /// Tangle and sheet of each vertex; empty without tangles.
     vertices: Vec<[u32; 2]>,
+    /// For each vertex whether all triangles around it are in its tangle.
+    is_inner: Vec<bool>,
     /// For each tangle whether one of its sheets crosses itself.
     folds: Vec<bool>,
     /// Vertices in or at half-spaces, each with the index of its half-space, sorted.
@@ -107,7 +111,9 @@ impl Tangles {
                 }
             }
         }
+        self.is_inner = vec![false; count];
         for v in found {
+            self.is_inner[v as usize] = true;
             neighbors(v).for_each(|other| is_member[other as usize] = true);
         }
         let mut sheets = Sets::new(count);
@@ -160,7 +166,8 @@ impl Tangles {
     }
 
     /// The tangle that four vertices of two primitives share, the first `split` of them those of the first, unless it
-    /// guards them always.
+    /// guards them always. A point or an edge is left alone only with all triangles around it in the tangle: they pass
+    /// together.
     #[inline]
     pub(crate) fn of_pair(&self, vertices: [u32; 4], split: usize) -> Option<TangledPair> {
         if self.vertices.is_empty() {
@@ -170,22 +177,22 @@ impl Tangles {
         if tangle == NONE || vertices[1..].iter().any(|&v| self.vertices[v as usize][0] != tangle) {
             return None;
         }
+        let is_inner = |vertices: &[u32]| vertices.iter().any(|&v| self.is_inner[v as usize]);
+        if !is_inner(&vertices[..split]) || (split == 2 && !is_inner(&vertices[split..])) {
+            return None;
+        }
         let is_across = self.vertices[vertices[split] as usize][1] != sheet;
         (is_across || self.folds[tangle as usize]).then_some(TangledPair { tangle, is_across })
     }
 
-    /// The tangle of a pair of triangles, if edges of one in it may pass through the other: at least two vertices of
-    /// each and all of one are in it.
+    /// The tangle of a pair of triangles that may pass through each other: both are in it as a whole.
     pub(crate) fn of_triangles(&self, pair: [[u32; 3]; 2]) -> Option<TangledPair> {
         if self.vertices.is_empty() {
             return None;
         }
-        let members = pair.map(|triangle| triangle.map(|v| self.vertices[v as usize]));
-        let common = |[a, b, c]: [[u32; 2]; 3]| if a[0] == b[0] || a[0] == c[0] { a } else { b };
-        let [first, second] = members.map(common);
+        let [first, second] = pair.map(|triangle| self.vertices[triangle[0] as usize]);
         let tangle = first[0];
-        let counts = members.map(|corners| corners.iter().filter(|corner| corner[0] == tangle).count());
-        if tangle == NONE || counts[0].min(counts[1]) < 2 || counts[0].max(counts[1]) < 3 {
+        if tangle == NONE || pair.iter().flatten().any(|&v| self.vertices[v as usize][0] != tangle) {
             return None;
         }
         let is_across = first[1] != second[1];

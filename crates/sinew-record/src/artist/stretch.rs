@@ -76,18 +76,29 @@ impl Skin {
         Stretches { of_triangles, most, largest, smallest: if smallest.is_finite() { smallest } else { 0.0 } }
     }
 
-    /// The stretch below which this fraction of the area stays.
+    /// The stretch below which this fraction of the area stays. Few triangles are above it: only those are sorted.
     fn quantile(&self, stretches: &[f64]) -> f64 {
         let mut order: Vec<usize> = (0..stretches.len()).filter(|&t| !stretches[t].is_nan()).collect();
-        order.sort_by(|&a, &b| stretches[a].total_cmp(&stretches[b]));
-        let mut below = 0.0;
-        for &triangle in &order {
-            below += self.areas[triangle];
-            if below >= MOST * self.area {
-                return stretches[triangle];
+        let descending = |a: &usize, b: &usize| stretches[*b].total_cmp(&stretches[*a]);
+        let mut above = (1.0 - MOST) * self.area;
+        let (mut rest, mut size) = (order.as_mut_slice(), stretches.len() / 32 + 1);
+        while !rest.is_empty() {
+            let (top, below) = if size < rest.len() {
+                rest.select_nth_unstable_by(size, descending);
+                rest.split_at_mut(size)
+            } else {
+                (rest, [].as_mut_slice())
+            };
+            top.sort_unstable_by(descending);
+            for &mut triangle in top {
+                above -= self.areas[triangle];
+                if above < 0.0 {
+                    return stretches[triangle];
+                }
             }
+            (rest, size) = (below, 2 * size);
         }
-        order.last().map_or(1.0, |&triangle| stretches[triangle])
+        1.0
     }
 
     /// Area-weighted means over the triangles around each vertex: colors without facets. One where undefined.

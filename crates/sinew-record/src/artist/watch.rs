@@ -9,7 +9,7 @@ use std::time::Duration;
 use sinew_fem::contact::Party;
 use sinew_fem::model::Model;
 use sinew_fem::regions::{Region, cell_states, regions_of};
-use sinew_fem::surface_check::{Crossings, SurfaceCheck, SurfacePlaces};
+use sinew_fem::surface_check::{CrossingFinder, Crossings, SurfaceCheck, SurfacePlaces};
 use sinew_fem::{BodyFrame, Frame, Interrupt, StepReport, StepTiming};
 use sinew_geometry::TriMesh;
 use sinew_geometry::shape::Pose;
@@ -63,6 +63,8 @@ pub struct Watch {
     characters: Vec<Watched>,
     wardrobe: Arc<Wardrobe>,
     crossing: CrossingFacts,
+    /// Finds crossings, from the first frame that is checked on.
+    finder: Option<CrossingFinder>,
     /// Frames whose penetration depth to compute, worst first.
     suspects: Vec<Suspect>,
     /// Time spent here.
@@ -126,6 +128,7 @@ impl Watch {
             characters,
             wardrobe: wardrobe.clone(),
             crossing: CrossingFacts::default(),
+            finder: None,
             suspects: Vec::new(),
             time: Duration::ZERO,
         })
@@ -170,7 +173,8 @@ impl Watch {
             return Crossings { new: crossings as usize, at_rest };
         }
         let Some(places) = SurfacePlaces::of_frame(model, frame) else { return Crossings::default() };
-        let crossings = places.crossings(model);
+        let finder = self.finder.get_or_insert_with(|| CrossingFinder::new(model));
+        let crossings = places.crossings(model, finder);
         let rank = [crossings.new, frame.report.contacts];
         let at = self.suspects.partition_point(|suspect| suspect.rank >= rank);
         if at < DEEP_LOOKS {
@@ -371,6 +375,7 @@ impl Watched {
             return None;
         }
         let mut places = places.clone();
+        let mut finder = CrossingFinder::new(model);
         let mut facts = BlendFacts::default();
         let mut worst: Option<SurfacePlaces> = None;
         for &(frame, time) in frames {
@@ -378,7 +383,7 @@ impl Watched {
             if !places.move_body(model, self.body, &blended) {
                 return None;
             }
-            let crossings = places.crossings(model).new;
+            let crossings = places.crossings(model, &mut finder).new;
             if crossings > facts.crossings.value {
                 facts.crossings = Worst { value: crossings, frame };
                 worst = Some(places.clone());

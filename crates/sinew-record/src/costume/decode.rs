@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::panic::catch_unwind;
 
-use sinew_raster::Texture;
+use sinew_raster::{Image, Texture};
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
@@ -24,6 +24,13 @@ pub(super) fn texture(bytes: &[u8], most: usize) -> Result<Texture, String> {
         _ => return Err("it is neither PNG nor JPEG".into()),
     };
     Texture::new(width, height, rgba, most).ok_or_else(|| "it is incomplete".into())
+}
+
+/// An opaque picture from the bytes of a PNG file; `None` if they are damaged.
+pub(crate) fn decode_png(bytes: &[u8]) -> Option<Image> {
+    let (width, height, rgba) = from_png(bytes).ok()?;
+    let colors = rgba.as_chunks::<4>().0.iter().flat_map(|&[r, g, b, _]| [r, g, b]);
+    Some(Image::new(width, height, colors.collect()))
 }
 
 /// Width, height and four bytes per pixel.

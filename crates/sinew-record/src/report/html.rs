@@ -177,6 +177,71 @@ pub fn comparison(
     )
 }
 
+/// A shot on the page of all shots.
+#[derive(Clone, Debug)]
+pub struct ShotCard<'a> {
+    /// Its name.
+    pub title: &'a str,
+    /// A line about it.
+    pub caption: String,
+    /// Whether something is wrong with it.
+    pub is_wrong: bool,
+    /// A PNG file.
+    pub png: Option<&'a [u8]>,
+    /// The page of the shot, seen from this one.
+    pub link: Option<String>,
+}
+
+/// The page of many shots: a picture of each, which leads to its own page, and the table.
+pub fn shots_page(cards: &[ShotCard<'_>], table: &Table) -> String {
+    let card = |card: &ShotCard<'_>| {
+        let title = escaped(card.title);
+        let image = card.png.map_or_else(String::new, |png| {
+            format!("<img alt=\"{title}\" src=\"data:image/png;base64,{}\">", base64::encode(png))
+        });
+        let picture = match &card.link {
+            Some(link) => format!("<a href=\"{}\">{image}</a>", escaped(&path_in_link(link))),
+            None => image,
+        };
+        let tag = if card.is_wrong { "<span class=\"tag failed\">look</span>" } else { "" };
+        format!(
+            "<figure class=\"card\">{picture}<figcaption><b>{title}</b>{tag}<span>{}</span></figcaption></figure>",
+            escaped(&card.caption)
+        )
+    };
+    let mut sections = String::new();
+    section(
+        &mut sections,
+        "Pictures",
+        &format!("<div class=\"strip\">{}</div>", cards.iter().map(card).collect::<String>()),
+    );
+    section(&mut sections, &table.title, &table_html(table));
+    let wrong = cards.iter().filter(|card| card.is_wrong).count();
+    let (class, verdict) = match wrong {
+        0 => ("passed", "all is well".into()),
+        wrong => ("failed", format!("{wrong} of {} need a look", cards.len())),
+    };
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{count} shots</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header><h1>{count} shots</h1><span class=\"verdict {class}\">{verdict}</span></header>\n{sections}</main>\n</body>\n</html>\n",
+        count = cards.len(),
+    )
+}
+
+/// A relative path as a link: names may hold characters that mean something there.
+fn path_in_link(path: &str) -> String {
+    let keep = |c: char| c.is_alphanumeric() || "/._-~".contains(c);
+    let mut bytes = [0; 4];
+    path.chars().fold(String::new(), |mut link, c| {
+        match keep(c) {
+            true => link.push(c),
+            false => c.encode_utf8(&mut bytes).bytes().for_each(|byte| {
+                let _ = write!(link, "%{byte:02X}");
+            }),
+        }
+        link
+    })
+}
+
 /// The style of plots in files, for the script that writes them.
 fn print_template() -> String {
     format!("<template id=\"print-style\"><style>\n{}</style></template>", print_style())

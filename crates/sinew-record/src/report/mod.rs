@@ -10,7 +10,7 @@ mod probes;
 
 pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
 pub(crate) use self::html::convergence_plots;
-pub use self::html::{Headline, Tone, comparison, figures, judged_sheet, page, sheet};
+pub use self::html::{Headline, ShotCard, Tone, comparison, figures, judged_sheet, page, sheet, shots_page};
 pub use self::plot::{Line, Plot, Scale, Stroke, plot_files, short as short_number, write_plots};
 pub(crate) use self::probes::probe_plots;
 pub use self::probes::{unit_of, y_label};

@@ -5,12 +5,11 @@
 //! computes it. Folders have the form of those of `sinew.sweep` in Python, which reads them too.
 
 mod plan;
+pub(crate) mod workers;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -24,7 +23,7 @@ pub use self::plan::Axis;
 use self::plan::{Plan, SCENE, relative, text_of};
 use crate::compile::compile;
 use crate::manifest::{Manifest, Status};
-use crate::run::{Observer, RunError, RunOptions, run};
+use crate::run::{Observer, RunError, RunOptions, RunOutcome, run};
 
 /// A sweep to run.
 #[derive(Clone, Debug, Default)]
@@ -111,37 +110,22 @@ pub fn sweep(options: &SweepOptions, interrupt: &Interrupt, ended: &mut Ended<'_
     let count = plan.points.len();
     let point_folder = |number: usize| folder.join("points").join(format!("{number:04}"));
     let missing: Vec<usize> = (0..count).filter(|&number| !is_done(&point_folder(number))).collect();
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel::<(usize, Result<(), String>)>();
-    std::thread::scope(|scope| {
-        for _ in 0..options.workers.clamp(1, missing.len().max(1)) {
-            let (sender, plan, missing, next, scene) = (sender.clone(), &plan, &missing, &next, &options.scene);
-            scope.spawn(move || {
-                // A sweep runs one point per core.
-                let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return };
-                while let Some(&number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if interrupt.is_wanted() {
-                        return;
-                    }
-                    let folder = point_folder(number);
-                    let result = pool.install(|| run_point(plan, scene, number, &folder, interrupt));
-                    if let Err(reason) = &result
-                        && !interrupt.is_wanted()
-                    {
-                        // A full disk must not hide the reason.
-                        let _ = std::fs::write(folder.join("error.txt"), format!("{reason}\n"));
-                    }
-                    if sender.send((number, result)).is_err() {
-                        return;
-                    }
-                }
-            });
+    let job = |index: usize, tell: &(dyn Fn((usize, Result<(), String>)) + Sync)| {
+        let number = missing[index];
+        let folder = point_folder(number);
+        let result = run_point(&plan, &options.scene, number, &folder, interrupt);
+        if let Err(reason) = &result
+            && !interrupt.is_wanted()
+        {
+            // A full disk must not hide the reason.
+            let _ = std::fs::write(folder.join("error.txt"), format!("{reason}\n"));
         }
-        drop(sender);
-        for (number, result) in receiver {
-            if !interrupt.is_wanted() {
-                ended(number, count, &plan.settings(number).join(", "), result.as_ref().err().map(String::as_str));
-            }
+        tell((number, result));
+    };
+    // One thread per point: what several would save is lost in waiting for one another.
+    workers::share(missing.len(), options.workers, 1, interrupt, job, &mut |(number, result)| {
+        if !interrupt.is_wanted() {
+            ended(number, count, &plan.settings(number).join(", "), result.as_ref().err().map(String::as_str));
         }
     });
     let points: Vec<Point> = (0..count).map(|number| look(&plan, number, &point_folder(number))).collect();
@@ -286,22 +270,9 @@ fn run_point(plan: &Plan, scene: &Path, number: usize, folder: &Path, interrupt:
         std::fs::OpenOptions::new().append(true).create(true).open(folder.join("attempts.txt")).map_err(failed)?;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
     writeln!(attempts, "{now:.3} localhost {}", std::process::id()).map_err(failed)?;
-    let mut options = RunOptions { output: Some(folder.into()), overrides, resume: true, ..RunOptions::default() };
-    let outcome = loop {
-        match run(&loaded, &options, &mut Quiet(interrupt)) {
-            Ok(outcome) => break outcome,
-            // Another process computes this point.
-            Err(RunError::Busy { .. }) if !interrupt.is_wanted() => {
-                std::thread::sleep(Duration::from_millis(500));
-                if is_done(folder) {
-                    return Ok(());
-                }
-            }
-            // Useless contents, for example of another version.
-            Err(RunError::Resume { .. }) if options.resume => options.resume = false,
-            Err(error) => return Err(strip(&error.to_string())),
-        }
-    };
+    let options = RunOptions { output: Some(folder.into()), overrides, ..RunOptions::default() };
+    let outcome = complete(&loaded, options, &mut Quiet(interrupt), || is_done(folder))?;
+    let Some(outcome) = outcome else { return Ok(()) };
     if outcome.interrupted {
         return Err(format!("the run was interrupted after {} frames", outcome.frames));
     }
@@ -313,6 +284,31 @@ fn run_point(plan: &Plan, scene: &Path, number: usize, folder: &Path, interrupt:
         ONLY_TO_CONTINUE.iter().for_each(|name| drop(std::fs::remove_file(folder.join(name))));
     }
     Ok(())
+}
+
+/// Runs a scene from its last checkpoint, or from the beginning; `None` if another process completed it meanwhile.
+pub(crate) fn complete(
+    scene: &Scene,
+    options: RunOptions,
+    observer: &mut dyn Observer,
+    is_done: impl Fn() -> bool,
+) -> Result<Option<RunOutcome>, String> {
+    let mut options = RunOptions { resume: true, ..options };
+    loop {
+        match run(scene, &options, observer) {
+            Ok(outcome) => return Ok(Some(outcome)),
+            // Another process computes it.
+            Err(RunError::Busy { .. }) if !observer.interrupt().is_wanted() => {
+                std::thread::sleep(Duration::from_millis(500));
+                if is_done() {
+                    return Ok(None);
+                }
+            }
+            // Useless contents, for example of another version.
+            Err(RunError::Resume { .. }) if options.resume => options.resume = false,
+            Err(error) => return Err(strip(&error.to_string())),
+        }
+    }
 }
 
 fn is_done(folder: &Path) -> bool {
