@@ -10,7 +10,7 @@ use sinew_geometry::TriMesh;
 use sinew_geometry::procedural::icosphere;
 use sinew_io::load_rig;
 use sinew_math::{Quaternion, Vec3};
-use sinew_rig::{Node, Part, Rig, Surface, Transform, Weights};
+use sinew_rig::{Channel, Interpolation, Keys, MorphTarget, Node, Part, Rig, Surface, Transform, Weights};
 use sinew_scene::Scene;
 use support::character::{arm, complaint, told, write};
 use support::fresh_folder;
@@ -108,18 +108,35 @@ fn an_arm_with_flesh_is_written_in_all_formats() {
     assert!(folder.join("out/arm/report.html").exists());
 }
 
-/// With correctives the file keeps skeleton, weights and both of its animations, and skinning comes near the flesh.
+/// With correctives the file keeps skeleton, weights, both of its animations and a morph target of its own, and skinning
+/// comes near the flesh.
 #[test]
 fn correctives_keep_the_skeleton() {
     let folder = fresh_folder("skin_correctives");
     told(&folder, &["character", "arm", "--edge", "25 mm", "--seconds", "1", "-o", "arm.glb"]);
+    let mut rig = load_rig(&folder.join("arm.glb")).expect("a character");
+    // So small that distances below do not see it.
+    let own = vec![Vec3::splat(1e-6); rig.surfaces[0].parts[0].positions.len()];
+    rig.surfaces[0].parts[0].morph_targets =
+        vec![MorphTarget { name: "smile".into(), positions: own, normals: Vec::new() }];
+    rig.surfaces[0].morph_weights = vec![0.25];
+    let skin = rig.nodes.iter().position(|node| node.surface.is_some()).expect("a skin");
+    let curl = rig.animations.iter_mut().find(|animation| animation.name == "curl").expect("the animation");
+    curl.channels.push(Channel {
+        node: skin,
+        times: vec![0.0, 1.0],
+        interpolation: Interpolation::Linear,
+        keys: Keys::Morph(1, vec![0.25, 0.75]),
+    });
+    write(&rig, &folder.join("arm.glb"));
     let options = ["skin", "arm.glb", "--animation", "curl", "--cell", "2.5 cm", "--contact", "none", "--no-pictures"];
     let outputs = ["--correctives", "6", "-o", "out/arm.glb", "-o", "out/arm.pc2"];
     let said = told(&folder, &[&options[..], &outputs].concat());
     assert!(said.contains("arm.glb: 6 corrective shapes") && said.contains("worst poses"), "{said}");
     let [rig, back] = ["arm.glb", "out/arm.glb"].map(|file| load_rig(&folder.join(file)).expect("a character"));
     let part = &back.surfaces[0].parts[0];
-    assert_eq!((part.morph_targets.len(), back.skins.len(), back.nodes.len()), (6, 1, rig.nodes.len()));
+    assert_eq!((part.morph_targets.len(), back.skins.len(), back.nodes.len()), (7, 1, rig.nodes.len()));
+    assert_eq!(part.morph_targets[6].name, "smile");
     assert_eq!(part.weights, rig.surfaces[0].parts[0].weights);
     let names = |rig: &Rig| rig.animations.iter().map(|animation| animation.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&back), names(&rig));
@@ -138,6 +155,8 @@ fn correctives_keep_the_skeleton() {
         sums[1] += mean(&back.blend(node, part, &part.positions, &pose), frame);
     }
     assert!(sums[0] < 0.1 * sums[1], "{} of {} m", sums[0], sums[1]);
+    assert!((back.morph_weights(node, animation, 0.5)[6] - 0.5).abs() < 1e-6);
+    assert_eq!(back.morph_weights(node, None, 0.0), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25]);
     // What was not simulated has weights too.
     let punch = back.animation(Some("punch")).expect("another animation");
     assert!(back.morph_weights(node, punch, 0.5).iter().any(|weight| weight.abs() > 0.05));

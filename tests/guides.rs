@@ -35,8 +35,13 @@ fn run_page(page: &str, prepare: impl Fn(&Path)) {
     let programs = Path::new(env!("CARGO_BIN_EXE_sinew")).parent().expect("a folder");
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
     for script in scripts {
-        // A tenth of the motion shows as much as all of it, which takes minutes.
-        let script = script.replace("--animation curl", "--animation curl --duration 0.2s");
+        // A tenth of the motion in coarse cells shows as much as all of it, which takes minutes.
+        let coarse = "--cell 4cm --duration 0.1s --no-pictures";
+        let script = script
+            .replace("--animation curl", "--animation curl --duration 0.2s")
+            .replace("--motion poses --seconds 25", "--motion poses --seconds 2 --edge 3cm")
+            .replace("--correctives", &format!("{coarse} --correctives"))
+            .replace("torso.glb --motion", &format!("torso.glb {coarse} --motion"));
         let output = Command::new("sh").args(["-e", "-c", &script]).current_dir(&folder).env("PATH", &path).output();
         let output = output.expect("a shell");
         assert!(output.status.success(), "{page}:\n{script}\n{}", String::from_utf8_lossy(&output.stderr));
@@ -140,4 +145,25 @@ fn skinning() {
 #[test]
 fn many_shots() {
     run_page("docs/guide/many-shots.md", |_| ());
+}
+
+#[test]
+fn correctives() {
+    run_page("docs/guide/correctives.md", |_| ());
+}
+
+#[test]
+fn motion() {
+    let page = "docs/guide/motion.md";
+    run_page(page, |folder| {
+        let poses = blocks(page, "text").into_iter().find(|text| text.contains("[pose.hello]")).expect("poses");
+        std::fs::write(folder.join("poses.toml"), poses.replace("\"tail.001\"", "# \"tail.001\"")).expect("poses");
+        for words in [
+            ["character", "torso", "--edge", "4 cm", "-o", "torso.glb"],
+            ["character", "torso", "--motion", "twist", "-o", "dance.bvh"],
+        ] {
+            let output = Command::new(env!("CARGO_BIN_EXE_sinew")).args(words).current_dir(folder).output();
+            assert!(output.expect("the program starts").status.success(), "{words:?}");
+        }
+    });
 }

@@ -29,6 +29,7 @@ mod glue;
 pub mod humanoid;
 mod joints;
 mod loose_parts;
+mod mirrors;
 mod motion;
 pub mod motions;
 mod performance;

@@ -74,7 +74,19 @@ impl Character {
             Ok(Some(_)) => {}
         }
         let key = if settings.surfaces.is_empty() { "mesh.surface" } else { "rig.surfaces" };
-        match Flesh::new(&rig, &flesh_params(settings, repair)) {
+        let mut flesh = Flesh::new(&rig, &flesh_params(settings, repair));
+        if let (Ok(bound), true) = (&flesh, problems.is_empty()) {
+            let animation = animation.ok().flatten().filter(|_| !settings.still).cloned();
+            let mirrored = rig.unmirror(bound, animation.as_ref());
+            if !mirrored.is_empty() {
+                rig.notes.push(format!(
+                    "joints are mirrored against the pose in which the skin was bound; their mirroring is ignored: {}",
+                    mirrored.join(", ")
+                ));
+                flesh = Flesh::new(&rig, &flesh_params(settings, repair));
+            }
+        }
+        match flesh {
             Ok(flesh) if problems.is_empty() => Ok(Self { rig, flesh, motion }),
             Ok(_) => Err(problems),
             Err(error) => {

@@ -27,7 +27,7 @@ pub enum AttachPoints {
 }
 
 /// Springs from flesh to a target. Those to the world are moved by the channels `BODY.attach.NAME.translation.x`,
-/// `….rotation.x` and so on.
+/// `….rotation.x`, and, if they stretch, `….deformation.xx` and so on.
 #[derive(Clone, Debug)]
 pub struct AttachmentParams {
     /// The body.
@@ -42,20 +42,38 @@ pub struct AttachmentParams {
     pub stiffness: Vec<f64>,
     /// Center of its rotation \[m\]; the mean of the points when `None`.
     pub pivot: Option<Vec3>,
+    /// Whether channels also deform the targets in the world, before they turn them.
+    pub stretches: bool,
 }
 
 impl AttachmentParams {
     /// Nodes by springs of total stiffness `stiffness` \[N/m\].
     pub fn nodes(body: usize, name: impl Into<String>, nodes: Vec<u32>, target: AttachTarget, stiffness: f64) -> Self {
         let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
-        Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness, pivot: None }
+        Self {
+            body,
+            name: name.into(),
+            points: AttachPoints::Nodes(nodes),
+            target,
+            stiffness,
+            pivot: None,
+            stretches: false,
+        }
     }
 
     /// Points of the flesh between nodes, given by their places at rest \[m\], each by a spring of its own stiffness
     /// \[N/m\].
     pub fn places(body: usize, name: impl Into<String>, springs: Vec<(Vec3, f64)>, target: AttachTarget) -> Self {
         let (places, stiffness) = springs.into_iter().unzip();
-        Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness, pivot: None }
+        Self {
+            body,
+            name: name.into(),
+            points: AttachPoints::Places(places),
+            target,
+            stiffness,
+            pivot: None,
+            stretches: false,
+        }
     }
 }
 
@@ -86,7 +104,9 @@ impl ForceParams for AttachmentParams {
         let motion = (self.target == AttachTarget::World).then(|| {
             let channels = assembly.channels();
             let mut vector = |what: &str| channels.add_vector(&format!("{name}.{what}"), [0.0; 3]);
-            (vector("translation"), vector("rotation"))
+            let (translation, rotation) = (vector("translation"), vector("rotation"));
+            let deformation = self.stretches.then(|| channels.add_matrix(&format!("{name}.deformation")));
+            AttachmentMotion { translation, rotation, deformation }
         });
         let pivot = self.pivot.unwrap_or_else(|| mean(&positions));
         let springs = points.iter().zip(anchors).zip(&self.stiffness).map(|((&point, to), &stiffness)| {
@@ -154,32 +174,56 @@ pub struct SpringPoint {
     pub stiffness: f64,
 }
 
+/// Channels that move targets in space, about the pivot of the attachment.
+#[derive(Clone, Copy, Debug)]
+pub struct AttachmentMotion {
+    /// Translation \[m\].
+    pub translation: [ChannelId; 3],
+    /// Rotation vector \[rad\].
+    pub rotation: [ChannelId; 3],
+    /// Linear map before the rotation; `None` for the identity.
+    pub deformation: Option<[[ChannelId; 3]; 3]>,
+}
+
 /// A group of springs that belong together.
 pub struct Attachment {
     /// Name in reports.
     pub name: String,
     /// The springs.
     pub springs: Vec<SpringPoint>,
-    /// Translation \[m\] and rotation vector \[rad\] of targets in space, about `pivot`.
-    pub motion: Option<([ChannelId; 3], [ChannelId; 3])>,
-    /// Center of the rotation.
+    /// What moves targets in space.
+    pub motion: Option<AttachmentMotion>,
+    /// Center of rotation and deformation.
     pub pivot: Vec3,
 }
 
+/// Values of [`AttachmentMotion`] at one time.
+struct Placement {
+    translation: Vec3,
+    rotation: Quaternion,
+    deformation: Option<Mat3>,
+}
+
 impl Attachment {
-    fn pose(&self, ctx: &StepContext<'_>) -> (Vec3, Quaternion) {
+    fn pose(&self, ctx: &StepContext<'_>) -> Placement {
         match self.motion {
-            Some((translation, rotation)) => {
-                (ctx.control.vector(translation), Quaternion::exp_map(ctx.control.vector(rotation)))
-            }
-            None => (Vec3::zero(), Quaternion::identity()),
+            Some(AttachmentMotion { translation, rotation, deformation }) => Placement {
+                translation: ctx.control.vector(translation),
+                rotation: Quaternion::exp_map(ctx.control.vector(rotation)),
+                deformation: deformation.map(|channels| ctx.control.matrix(channels)),
+            },
+            None => Placement { translation: Vec3::zero(), rotation: Quaternion::identity(), deformation: None },
         }
     }
 
-    fn gap(&self, spring: &SpringPoint, x: &[Vec3], pose: &(Vec3, Quaternion)) -> Vec3 {
+    fn gap(&self, spring: &SpringPoint, x: &[Vec3], pose: &Placement) -> Vec3 {
         let end = match &spring.anchor {
             Anchor::Points(entries) => entries.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + x[p as usize] * w),
-            Anchor::Place(place) => self.pivot + pose.1.rotate(*place - self.pivot) + pose.0,
+            Anchor::Place(place) => {
+                let arm = *place - self.pivot;
+                let arm = pose.deformation.map_or(arm, |deformation| deformation * arm);
+                self.pivot + pose.rotation.rotate(arm) + pose.translation
+            }
         };
         x[spring.point as usize] - end
     }

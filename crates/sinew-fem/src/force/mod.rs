@@ -24,7 +24,7 @@ use std::any::Any;
 
 use sinew_math::{Mat3, Vec3};
 
-pub use attachment::{Anchor, AttachPoints, Attachment, AttachmentParams, SpringPoint};
+pub use attachment::{Anchor, AttachPoints, Attachment, AttachmentMotion, AttachmentParams, SpringPoint};
 pub use bone::Bone;
 pub use contact::ContactForce;
 pub use gravity::Gravity;

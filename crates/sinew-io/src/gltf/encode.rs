@@ -77,6 +77,37 @@ impl Encoder {
         self.accessor(description, Use::Vertices, |buffer| extend(buffer, joints.as_flattened(), |x| x.to_le_bytes()))
     }
 
+    /// Adds displacements of vertices: only those that are not zero where that takes fewer bytes.
+    pub(super) fn displacements(&mut self, vectors: &[[f32; 3]]) -> usize {
+        let moved: Vec<u32> = (0..vectors.len() as u32).filter(|&k| vectors[k as usize] != [0.0; 3]).collect();
+        // With its index each takes 16 bytes instead of 12.
+        if 16 * moved.len() >= 12 * vectors.len() {
+            return self.vectors(vectors, Use::Vertices);
+        }
+        let accessor = self.zeros(vectors.len());
+        if moved.is_empty() {
+            return accessor;
+        }
+        let values: Vec<[f32; 3]> = moved.iter().map(|&k| vectors[k as usize]).collect();
+        let bound = |least: fn(f32, f32) -> f32| [0, 1, 2].map(|c| values.iter().fold(0.0, |a, x| least(a, x[c])));
+        let mut view = |fill: &dyn Fn(&mut Vec<u8>)| {
+            let start = self.buffer.len();
+            fill(&mut self.buffer);
+            self.views.push(json!({"buffer": 0, "byteOffset": start, "byteLength": self.buffer.len() - start}));
+            self.views.len() - 1
+        };
+        let indices = view(&|buffer| extend(buffer, &moved, |x| x.to_le_bytes()));
+        let stored = view(&|buffer| extend(buffer, values.as_flattened(), |x| x.to_le_bytes()));
+        let description = &mut self.accessors[accessor];
+        (description["min"], description["max"]) = (json!(bound(f32::min)), json!(bound(f32::max)));
+        description["sparse"] = json!({
+            "count": moved.len(),
+            "indices": {"bufferView": indices, "componentType": 5125},
+            "values": {"bufferView": stored},
+        });
+        accessor
+    }
+
     /// Adds vectors that are all zero, which need no bytes.
     pub(super) fn zeros(&mut self, count: usize) -> usize {
         let zero = [0.0; 3];

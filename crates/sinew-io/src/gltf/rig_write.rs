@@ -187,12 +187,12 @@ fn write_part(part: &Part, target_count: usize, encoder: &mut Encoder) -> Value 
         let write = |target: &MorphTarget| {
             let mut object = json!({"POSITION": match target.positions.is_empty() {
                 true => encoder.zeros(part.positions.len()),
-                false => encoder.vectors(&single(&target.positions), Use::Vertices),
+                false => encoder.displacements(&single(&target.positions)),
             }});
             if has_normals {
                 object["NORMAL"] = match target.normals.is_empty() {
                     true => encoder.zeros(part.positions.len()).into(),
-                    false => encoder.vectors(&target.normals, Use::Vertices).into(),
+                    false => encoder.displacements(&target.normals).into(),
                 };
             }
             object

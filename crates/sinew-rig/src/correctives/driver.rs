@@ -1,4 +1,4 @@
-//! What drives correctives: smooth functions of joint rotations.
+//! What drives correctives: smooth functions of joint rotations and of the places of flesh that can touch.
 
 use sinew_math::svd3::polar3_plain;
 use sinew_math::{Quaternion, Vec3};
@@ -6,26 +6,54 @@ use sinew_math::{Quaternion, Vec3};
 use crate::affine::Affine;
 use crate::rig::Rig;
 
-/// Functions of the rotation of a joint, or of a joint and its parent.
+/// Functions of the pose around the flesh of one joint: how joints near it are turned, and where flesh is that can touch
+/// it.
 ///
-/// With r the rotation vectors of the joints from rest, one after the other, centers $`c_i`$ and the width σ, these are
+/// With z the rotation vectors of the joints from rest and the places of other flesh, one after the other, centers
+/// $`c_i`$ and the width σ, these are
 /// ```math
-/// \varphi_i(r) = e^{-|r - c_i|^2 / 2\sigma^2} - e^{-|c_i|^2 / 2\sigma^2},
+/// \varphi_i(z) = e^{-|z - c_i|^2 / 2\sigma^2} - e^{-|c_i|^2 / 2\sigma^2}
 /// ```
-/// and for a single joint also the three components of r/σ. All vanish at rest. A target has the weight
-/// $`w = \max(0, \sum_i a_i \varphi_i(r))`$.
+/// and the components of z/σ. All vanish at rest. A target has the weight $`w = \max(0, \sum_i a_i \varphi_i(z))`$.
 #[derive(Clone, Debug)]
 pub struct Driver {
-    /// Nodes of the joints: one, or the parent and the joint.
+    /// The joint whose flesh it moves, as a node.
+    pub flesh: usize,
+    /// Nodes of the joints that turn.
     pub joints: Vec<usize>,
     /// Their rotations at rest, relative to their parents.
     pub rest: Vec<Quaternion>,
-    /// Width of the kernels \[rad\].
+    /// Flesh that can touch.
+    pub places: Vec<Place>,
+    /// Width of the kernels.
     pub width: f64,
-    /// Rotation vectors of all joints, one after the other, at each center \[rad\].
+    /// Values of z at each center.
     pub centers: Vec<Vec<f64>>,
     /// What it moves.
     pub weights: Vec<Weight>,
+}
+
+/// The middle of the flesh of one joint, as another sees it: $`s\,(M_a^{-1} M_b\, p - p_0)`$ with the transforms M of both.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Node b, whose flesh it is.
+    pub of: usize,
+    /// Node a, from which it is seen.
+    pub from: usize,
+    /// Its place p in the space of node b.
+    pub point: Vec3,
+    /// Its place p₀ at rest in the space of node a.
+    pub rest: Vec3,
+    /// One over the distance s at which both touch.
+    pub scale: f64,
+}
+
+impl Place {
+    /// Its place in the space of node a.
+    pub(super) fn seen(&self, pose: &[Affine]) -> Vec3 {
+        let inverse = pose[self.from].inverse().unwrap_or_else(Affine::identity);
+        inverse.apply(pose[self.of].apply(self.point))
+    }
 }
 
 /// The weight of a target.
@@ -38,34 +66,30 @@ pub struct Weight {
 }
 
 impl Driver {
-    /// All functions at given rotation vectors.
-    pub fn functions(&self, turns: &[f64]) -> Vec<f64> {
+    /// All functions of z.
+    pub fn functions(&self, inputs: &[f64]) -> Vec<f64> {
         let scale = -0.5 / (self.width * self.width);
         let kernel = |center: &Vec<f64>| {
-            let far: f64 = center.iter().zip(turns).map(|(c, r)| (r - c) * (r - c)).sum();
+            let far: f64 = center.iter().zip(inputs).map(|(c, z)| (z - c) * (z - c)).sum();
             let rest: f64 = center.iter().map(|c| c * c).sum();
             (scale * far).exp() - (scale * rest).exp()
         };
         let mut values: Vec<f64> = self.centers.iter().map(kernel).collect();
-        if self.joints.len() == 1 {
-            values.extend(turns.iter().map(|r| r / self.width));
-        }
+        values.extend(inputs.iter().map(|z| z / self.width));
         values
     }
 
-    /// Number of functions.
-    pub(super) fn count(&self) -> usize {
-        self.centers.len() + if self.joints.len() == 1 { 3 } else { 0 }
+    /// The values of z in a pose of all nodes.
+    pub fn inputs(&self, rig: &Rig, pose: &[Affine]) -> Vec<f64> {
+        let joints = self.joints.iter().zip(&self.rest);
+        let turns = joints.flat_map(|(&node, rest)| turns(rig, pose, node, *rest).to_array());
+        let places = self.places.iter().flat_map(|place| ((place.seen(pose) - place.rest) * place.scale).to_array());
+        turns.chain(places).collect()
     }
 
-    /// The rotation vectors of its joints in a pose of all nodes.
-    pub fn turns(&self, rig: &Rig, pose: &[Affine]) -> Vec<f64> {
-        self.joints.iter().zip(&self.rest).flat_map(|(&node, rest)| turns(rig, pose, node, *rest).to_array()).collect()
-    }
-
-    /// Sets the weights of its targets at given rotation vectors.
-    pub fn set_weights(&self, turns: &[f64], weights: &mut [f64]) {
-        let values = self.functions(turns);
+    /// Sets the weights of its targets for given values of z.
+    pub fn set_weights(&self, inputs: &[f64], weights: &mut [f64]) {
+        let values = self.functions(inputs);
         for Weight { target, coefficients } in &self.weights {
             let sum: f64 = coefficients.iter().zip(&values).map(|(a, value)| a * value).sum();
             weights[*target] = sum.max(0.0);

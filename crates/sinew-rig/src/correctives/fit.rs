@@ -1,45 +1,42 @@
 //! Correctives from poses.
 //!
-//! 1. Every joint that turns gets a [`Driver`], and so does every such joint with its parent. Centers are poses far from
-//!    each other and from rest.
-//! 2. Offsets of each vertex are regressed on the functions of the drivers near it (ridge regression): first on those of
-//!    single joints, then what is left on those of pairs. Without the limit to near ones, a finger would learn from
-//!    another that happened to move with it; without the order, pairs would take the part of their joints.
-//! 3. The part of one driver over all poses is a matrix of low rank. Its principal components have weights that are
-//!    combinations of the functions; where one is positive and where it is negative become a target each. The largest of
-//!    all drivers are kept.
-//! 4. The targets are fitted once more to all offsets, now that the weights are known.
-
-use std::collections::BTreeMap;
+//! 1. Every joint has the flesh that it moves, in shares of its weights, and a [`Driver`] of the turns of joints at most
+//!    two links away and of the places of other flesh that can touch it ([`super::regions`]).
+//! 2. Its share of the offsets is regressed on the functions of its driver (ridge regression). Blocks of frames that are
+//!    left out in turn tell how strong the ridge is.
+//! 3. What this explains is a matrix of low rank. Its principal components have weights that are combinations of the
+//!    functions; where one is positive and where it is negative become a target each. The largest of all joints are
+//!    kept.
+//! 4. The targets are fitted once more to all offsets, now that the weights are known. A vertex takes part in the targets
+//!    of a joint by its share, so that targets fade out where the weights do.
 
 use rayon::prelude::*;
+use sinew_math::Vec3;
 use sinew_math::eigen::symmetric_eigen;
-use sinew_math::{Quaternion, Vec3};
 
 use super::dense::Factor;
-use super::driver::{Driver, Weight, local_rotation, turns};
+use super::driver::{Driver, Weight};
+use super::regions::{Region, regions};
 use crate::affine::Affine;
 use crate::flesh::Flesh;
 use crate::rig::Rig;
 
-/// Joints that turn less than this in all poses drive nothing \[rad\]: about a degree.
-const STILL: f64 = 0.02;
-/// Centers of each driver. More did not lower the error at poses that were left out.
-const CENTERS: usize = 16;
-/// Ridge of the regression, relative to the mean square of each function.
-const RIDGE: f64 = 1e-4;
+/// Ridges of the regression, relative to the mean square of each function: the one that predicts best is taken.
+const RIDGES: [f64; 4] = [3e-5, 3e-4, 3e-3, 3e-2];
+/// The ridge where there are too few poses to tell.
+const USUAL_RIDGE: usize = 1;
+/// Blocks of frames that are left out in turn, and the fewest frames of each.
+const FOLDS: usize = 5;
+const FOLD: usize = 4;
+/// Vertices of a region by which ridges are compared, and by which components are found.
+const JUDGES: usize = 24;
+const SAMPLES: usize = 512;
 /// Ridge of the last fit, relative to the mean square of each weight.
 const LAST_RIDGE: f64 = 1e-4;
 /// Largest weight in the poses that are fitted: others may go farther before they reach 1, where sliders end.
 const PEAK: f64 = 0.8;
 /// A side of a component with less than this share of the other is left out.
 const SLIGHT: f64 = 0.03;
-/// A vertex belongs to joints with at least this weight \[1\].
-const SHARE: f64 = 0.02;
-/// Joints up to so many links away from those of a vertex can move it: flesh is pushed along a limb.
-const REACH: usize = 2;
-/// Vertices per task.
-const BLOCK: usize = 64;
 
 /// What was seen in one pose.
 pub struct Observation {
@@ -63,7 +60,7 @@ impl Correctives {
     pub fn weights(&self, rig: &Rig, pose: &[Affine]) -> Vec<f64> {
         let mut weights = vec![0.0; self.targets.len()];
         for driver in &self.drivers {
-            driver.set_weights(&driver.turns(rig, pose), &mut weights);
+            driver.set_weights(&driver.inputs(rig, pose), &mut weights);
         }
         weights
     }
@@ -75,47 +72,39 @@ impl Correctives {
     }
 }
 
-/// Vertices that the same drivers can move.
-struct Group {
-    drivers: Vec<usize>,
-    vertices: Vec<u32>,
-}
-
 /// Fits at most `count` targets. `weights` are the joints of each vertex, as nodes, with their shares.
 pub fn fit(rig: &Rig, flesh: &Flesh, weights: &[Vec<(usize, f64)>], seen: &[Observation], count: usize) -> Correctives {
-    let mut drivers = drivers(rig, flesh, seen);
-    let groups = groups(flesh, weights, &drivers);
+    let mut regions = regions(rig, flesh, weights, seen);
     // Functions of each driver in each pose.
-    let tables: Vec<Vec<Vec<f64>>> = drivers
-        .iter()
-        .map(|driver| seen.par_iter().map(|one| driver.functions(&driver.turns(rig, &one.pose))).collect())
-        .collect();
-    let singles = drivers.iter().filter(|driver| driver.joints.len() == 1).count();
-    let shares = regress(&groups, &tables, singles, seen);
+    let table = |Region { driver, .. }: &Region| -> Vec<Vec<f64>> {
+        seen.par_iter().map(|one| driver.functions(&driver.inputs(rig, &one.pose))).collect()
+    };
+    let tables: Vec<Vec<Vec<f64>>> = regions.iter().map(table).collect();
     let mut modes: Vec<(f64, usize, Vec<f64>)> = Vec::new();
-    for (number, (driver, share)) in drivers.iter().zip(&shares).enumerate() {
-        modes.extend(components(&tables[number], share, driver.count()).map(|(size, factors)| (size, number, factors)));
+    for (number, (region, table)) in regions.iter().zip(&tables).enumerate() {
+        let share = regress(region, table, seen);
+        modes.extend(components(table, &share).into_iter().map(|(size, factors)| (size, number, factors)));
     }
-    // Equal sizes keep the order of the drivers, so the result does not depend on chance.
+    // Equal sizes keep the order of the regions, so the result does not depend on chance.
     modes.sort_by(|a, b| b.0.total_cmp(&a.0));
     modes.retain(|mode| mode.0 > 0.0);
     let parts = parts(&modes, &tables, count);
-    let owners: Vec<usize> = parts.iter().map(|part| part.driver).collect();
+    let owners: Vec<usize> = parts.iter().map(|part| part.region).collect();
     let curves: Vec<Vec<f64>> = parts
         .iter()
-        .map(|part| tables[part.driver].iter().map(|row| dot(row, &part.coefficients).max(0.0)).collect())
+        .map(|part| tables[part.region].iter().map(|row| dot(row, &part.coefficients).max(0.0)).collect())
         .collect();
-    let targets = targets(&groups, &owners, &curves, seen, weights.len());
-    for (target, Part { driver, coefficients }) in parts.into_iter().enumerate() {
-        drivers[driver].weights.push(Weight { target, coefficients });
+    let targets = targets(&regions, &owners, &curves, seen, weights.len());
+    for (target, Part { region, coefficients }) in parts.into_iter().enumerate() {
+        regions[region].driver.weights.push(Weight { target, coefficients });
     }
-    drivers.retain(|driver| !driver.weights.is_empty());
+    let drivers = regions.into_iter().map(|region| region.driver).filter(|driver| !driver.weights.is_empty()).collect();
     Correctives { drivers, targets }
 }
 
 /// What becomes a target: a component where its weight is positive.
 struct Part {
-    driver: usize,
+    region: usize,
     coefficients: Vec<f64>,
 }
 
@@ -123,8 +112,8 @@ struct Part {
 /// zero, so a weight that goes both ways becomes two, whose shapes need not be opposites.
 fn parts(modes: &[(f64, usize, Vec<f64>)], tables: &[Vec<Vec<f64>>], count: usize) -> Vec<Part> {
     let mut parts = Vec::new();
-    for (_, driver, factors) in modes {
-        let (low, high) = tables[*driver]
+    for (_, region, factors) in modes {
+        let (low, high) = tables[*region]
             .iter()
             .map(|row| dot(row, factors))
             .fold((0.0f64, 0.0f64), |(low, high), w| (low.min(w), high.max(w)));
@@ -134,242 +123,189 @@ fn parts(modes: &[(f64, usize, Vec<f64>)], tables: &[Vec<Vec<f64>>], count: usiz
         for (sign, peak) in sides.into_iter().filter(|side| side.1 > SLIGHT * reach) {
             if parts.len() < count {
                 let scale = sign * PEAK / peak;
-                parts.push(Part { driver: *driver, coefficients: factors.iter().map(|a| a * scale).collect() });
+                parts.push(Part { region: *region, coefficients: factors.iter().map(|a| a * scale).collect() });
             }
         }
     }
     parts
 }
 
-/// Joints that turn, and pairs of them.
-fn drivers(rig: &Rig, flesh: &Flesh, seen: &[Observation]) -> Vec<Driver> {
-    let rest = rig.pose(None, 0.0);
-    let mut moving: BTreeMap<usize, (Quaternion, Vec<Vec3>)> = BTreeMap::new();
-    for (number, joint) in flesh.joints.iter().enumerate() {
-        // Flesh does not ask how the whole body stands.
-        if joint.parent.is_none() || !joint.is_of_skin {
-            continue;
-        }
-        let own = local_rotation(rig, &rest, joint.node);
-        let path: Vec<Vec3> = seen.par_iter().map(|one| turns(rig, &one.pose, joint.node, own)).collect();
-        if path.iter().any(|turn| turn.norm() > STILL) {
-            moving.insert(number, (own, path));
-        }
-    }
-    let driver = |numbers: &[usize]| {
-        let poses: Vec<Vec<f64>> = (0..seen.len())
-            .map(|pose| numbers.iter().flat_map(|number| moving[number].1[pose].to_array()).collect())
-            .collect();
-        let (centers, width) = far_apart(&poses);
-        let joints = numbers.iter().map(|&number| flesh.joints[number].node).collect();
-        let rest = numbers.iter().map(|number| moving[number].0).collect();
-        Driver { joints, rest, width, centers, weights: Vec::new() }
-    };
-    let mut drivers: Vec<Driver> = moving.keys().map(|&number| driver(&[number])).collect();
-    let pair = |&number: &usize| flesh.joints[number].parent.filter(|parent| moving.contains_key(parent));
-    drivers.extend(moving.keys().filter_map(|number| pair(number).map(|parent| driver(&[parent, *number]))));
-    drivers
+/// At most `count` vertices of a region, spread evenly.
+fn sampled(region: &Region, count: usize) -> impl Iterator<Item = &(u32, f64)> {
+    region.vertices.iter().step_by(region.vertices.len().div_ceil(count).max(1))
 }
 
-/// Poses as far as possible from rest and from each other, and the largest distance from rest.
-fn far_apart(poses: &[Vec<f64>]) -> (Vec<Vec<f64>>, f64) {
-    let distance = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
-    let mut gaps: Vec<f64> = poses.iter().map(|pose| dot(pose, pose).sqrt()).collect();
-    let reach = gaps.iter().copied().fold(0.0, f64::max);
-    let mut centers: Vec<Vec<f64>> = Vec::new();
-    while centers.len() < CENTERS {
-        let farthest = (0..poses.len()).fold(0, |best, pose| if gaps[pose] > gaps[best] { pose } else { best });
-        if gaps[farthest] < 0.1 * reach {
-            break;
+/// Regresses the share of a region, and returns C Cᵀ: products of the coefficients of its functions, summed over
+/// vertices and axes. The coefficients themselves are not needed.
+fn regress(region: &Region, table: &[Vec<f64>], seen: &[Observation]) -> Vec<f64> {
+    let size = table.first().map_or(0, Vec::len);
+    let system = Ridge::new(table.iter().collect(), best_ridge(region, table, seen));
+    let vertices: Vec<&(u32, f64)> = sampled(region, SAMPLES).collect();
+    let found: Vec<[Vec<f64>; 3]> = vertices
+        .par_iter()
+        .map(|(vertex, share)| {
+            [0, 1, 2].map(|axis| system.solve(seen.iter().map(|one| share * coordinate(one, *vertex, axis))))
+        })
+        .collect();
+    let mut products = vec![0.0; size * size];
+    for coefficients in found.iter().flatten() {
+        for (row, a) in products.chunks_exact_mut(size.max(1)).zip(coefficients) {
+            row.iter_mut().zip(coefficients).for_each(|(sum, b)| *sum += a * b);
         }
-        let center = poses[farthest].clone();
-        for (gap, pose) in gaps.iter_mut().zip(poses) {
-            *gap = gap.min(distance(pose, &center));
-        }
-        centers.push(center);
     }
-    (centers, reach)
+    products
 }
 
-/// Vertices by the drivers whose joints are near theirs.
-fn groups(flesh: &Flesh, weights: &[Vec<(usize, f64)>], drivers: &[Driver]) -> Vec<Group> {
-    let number_of: BTreeMap<usize, usize> = flesh.joints.iter().enumerate().map(|(k, joint)| (joint.node, k)).collect();
-    let mut neighbors: Vec<Vec<usize>> = (0..flesh.joints.len()).map(|joint| vec![joint]).collect();
-    for (number, joint) in flesh.joints.iter().enumerate() {
-        if let Some(parent) = joint.parent {
-            neighbors[number].push(parent);
-            neighbors[parent].push(number);
-        }
+/// The ridge that predicts frames best which are left out, by blocks: neighbors in time tell too much of each other.
+fn best_ridge(region: &Region, table: &[Vec<f64>], seen: &[Observation]) -> f64 {
+    let count = table.len();
+    if count < FOLDS * FOLD {
+        return RIDGES[USUAL_RIDGE];
     }
-    let mut groups: BTreeMap<Vec<usize>, Vec<u32>> = BTreeMap::new();
-    let mut known: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
-    for (vertex, shares) in weights.iter().enumerate() {
-        let mut joints: Vec<usize> = shares
-            .iter()
-            .filter(|share| share.1 >= SHARE)
-            .filter_map(|share| number_of.get(&share.0).copied())
-            .collect();
-        joints.sort_unstable();
-        joints.dedup();
-        let near = known.entry(joints).or_insert_with_key(|joints| {
-            let mut near = joints.clone();
-            for _ in 0..REACH {
-                near = near.iter().flat_map(|&joint| neighbors[joint].iter().copied()).collect();
-                near.sort_unstable();
-                near.dedup();
-            }
-            let is_near = |node: &usize| number_of.get(node).is_some_and(|number| near.binary_search(number).is_ok());
-            (0..drivers.len()).filter(|&driver| drivers[driver].joints.iter().all(is_near)).collect()
-        });
-        if !near.is_empty() {
-            groups.entry(near.clone()).or_default().push(vertex as u32);
-        }
-    }
-    groups.into_iter().map(|(drivers, vertices)| Group { drivers, vertices }).collect()
-}
-
-/// Regresses all offsets, and returns C Cᵀ of each driver: products of the coefficients of its functions, summed over
-/// vertices. The coefficients themselves are not needed.
-fn regress(groups: &[Group], tables: &[Vec<Vec<f64>>], singles: usize, seen: &[Observation]) -> Vec<Vec<f64>> {
-    let width = |driver: usize| tables[driver].first().map_or(0, Vec::len);
-    let mut shares: Vec<Vec<f64>> = (0..tables.len()).map(|driver| vec![0.0; width(driver) * width(driver)]).collect();
-    for group in groups {
-        // Single joints come before pairs in the list of all drivers, and so in that of the group.
-        let split = group.drivers.partition_point(|&driver| driver < singles);
-        let systems = [&group.drivers[..split], &group.drivers[split..]].map(|drivers| {
-            let row = |pose: usize| drivers.iter().flat_map(|&driver| tables[driver][pose].iter().copied()).collect();
-            Ridge::new((0..seen.len()).map(row).collect(), RIDGE)
-        });
-        let parts: Vec<Vec<Vec<f64>>> = group
-            .vertices
-            .par_chunks(BLOCK)
-            .map(|vertices| {
-                let mut parts: Vec<Vec<f64>> =
-                    group.drivers.iter().map(|&driver| vec![0.0; width(driver) * width(driver)]).collect();
-                for &vertex in vertices {
-                    for axis in 0..3 {
-                        let mut offsets = coordinates(seen, vertex as usize, axis);
-                        let mut found = systems[0].solve(&offsets);
-                        systems[0].subtract(&found, &mut offsets);
-                        found.append(&mut systems[1].solve(&offsets));
-                        let mut rest = &found[..];
-                        for (part, &driver) in parts.iter_mut().zip(&group.drivers) {
-                            let (own, others) = rest.split_at(width(driver));
-                            rest = others;
-                            for (row, a) in part.chunks_exact_mut(own.len().max(1)).zip(own) {
-                                row.iter_mut().zip(own).for_each(|(sum, b)| *sum += a * b);
-                            }
-                        }
-                    }
+    let judges: Vec<&(u32, f64)> = sampled(region, JUDGES).collect();
+    let error = |ridge: f64| -> f64 {
+        let fold = |fold: usize| -> f64 {
+            let is_out = |pose: usize| pose * FOLDS / count == fold;
+            let kept: Vec<usize> = (0..count).filter(|&pose| !is_out(pose)).collect();
+            let system = Ridge::new(kept.iter().map(|&pose| &table[pose]).collect(), ridge);
+            let mut sum = 0.0;
+            for (vertex, share) in &judges {
+                for axis in 0..3 {
+                    let value = |pose: usize| share * coordinate(&seen[pose], *vertex, axis);
+                    let found = system.solve(kept.iter().map(|&pose| value(pose)));
+                    let off = |pose: usize| dot(&table[pose], &found) - value(pose);
+                    sum += (0..count).filter(|&pose| is_out(pose)).map(|pose| off(pose).powi(2)).sum::<f64>();
                 }
-                parts
-            })
-            .collect();
-        for part in parts {
-            for (sum, &driver) in part.into_iter().zip(&group.drivers) {
-                shares[driver].iter_mut().zip(sum).for_each(|(all, one)| *all += one);
             }
-        }
-    }
-    shares
+            sum
+        };
+        // In order, so that sums do not depend on threads.
+        (0..FOLDS).into_par_iter().map(fold).collect::<Vec<f64>>().into_iter().sum()
+    };
+    let errors = RIDGES.map(error);
+    RIDGES[(0..RIDGES.len()).fold(0, |best, k| if errors[k] < errors[best] { k } else { best })]
 }
 
-/// Principal components of the part of a driver, largest first: mean squares over poses, and factors of its functions
+/// Principal components of what a driver explains, largest first: mean squares over poses, and factors of its functions
 /// that give weights with a mean square of one.
 ///
 /// With Φ the functions in all poses, F of them, and C the coefficients, the part is ΦC. From ΦᵀΦ/F = L Lᵀ follows that
 /// its components are eigenvectors u of Lᵀ(C Cᵀ)L, with factors L⁻ᵀu.
-fn components(table: &[Vec<f64>], share: &[f64], size: usize) -> impl Iterator<Item = (f64, Vec<f64>)> {
-    let factor = Factor::of(gram(table, size), size);
+fn components(table: &[Vec<f64>], share: &[f64]) -> Vec<(f64, Vec<f64>)> {
+    let size = table.first().map_or(0, Vec::len);
+    let factor = Factor::of(gram(table.iter(), size), size);
     let eigen = symmetric_eigen(&factor.congruent(share), size);
-    (0..size).rev().map(move |k| {
+    let component = |k: usize| {
         let mut factors = eigen.vectors[k * size..(k + 1) * size].to_vec();
         factor.solve_transposed(&mut factors);
         (eigen.values[k], factors)
-    })
+    };
+    (0..size).rev().map(component).collect()
 }
 
 /// ΦᵀΦ/F.
-fn gram(rows: &[Vec<f64>], size: usize) -> Vec<f64> {
+fn gram<'a>(rows: impl ExactSizeIterator<Item = &'a Vec<f64>>, size: usize) -> Vec<f64> {
+    let count = rows.len();
     let mut gram = vec![0.0; size * size];
     for row in rows {
         for (line, a) in gram.chunks_exact_mut(size.max(1)).zip(row) {
             line.iter_mut().zip(row).for_each(|(sum, b)| *sum += a * b);
         }
     }
-    gram.iter_mut().for_each(|sum| *sum /= rows.len().max(1) as f64);
+    gram.iter_mut().for_each(|sum| *sum /= count.max(1) as f64);
     gram
 }
 
 /// Least squares with a ridge, for one set of functions and many right-hand sides.
-struct Ridge {
-    rows: Vec<Vec<f64>>,
-    /// Root mean square of each function; those that vanish have zero.
+struct Ridge<'a> {
+    rows: Vec<&'a Vec<f64>>,
+    /// One over the root mean square of each function; those that vanish have zero.
     scales: Vec<f64>,
     factor: Factor,
 }
 
-impl Ridge {
-    fn new(mut rows: Vec<Vec<f64>>, ridge: f64) -> Self {
-        let size = rows.first().map_or(0, Vec::len);
-        let square = |k: usize| rows.iter().map(|row| row[k] * row[k]).sum::<f64>() / rows.len().max(1) as f64;
-        let scales: Vec<f64> = (0..size).map(|k| square(k).sqrt()).collect();
-        for row in &mut rows {
-            for (value, scale) in row.iter_mut().zip(&scales) {
-                *value = if *scale > 1e-9 { *value / scale } else { 0.0 };
-            }
+impl<'a> Ridge<'a> {
+    fn new(rows: Vec<&'a Vec<f64>>, ridge: f64) -> Self {
+        let size = rows.first().map_or(0, |row| row.len());
+        let mut matrix = gram(rows.iter().copied(), size);
+        let scales: Vec<f64> = (0..size).map(|k| inverse(matrix[k * size + k].sqrt())).collect();
+        for (at, value) in matrix.iter_mut().enumerate() {
+            let (i, j) = (at / size, at % size);
+            *value = *value * scales[i] * scales[j] + if i == j { ridge } else { 0.0 };
         }
-        let mut matrix = gram(&rows, size);
-        (0..size).for_each(|k| matrix[k * size + k] += ridge);
         Self { factor: Factor::of(matrix, size), rows, scales }
     }
 
-    /// What given coefficients explain, taken off the values.
-    fn subtract(&self, coefficients: &[f64], values: &mut [f64]) {
-        let scaled: Vec<f64> = coefficients.iter().zip(&self.scales).map(|(a, scale)| a * scale).collect();
-        values.iter_mut().zip(&self.rows).for_each(|(value, row)| *value -= dot(row, &scaled));
-    }
-
     /// Coefficients of the functions for values in all poses.
-    fn solve(&self, values: &[f64]) -> Vec<f64> {
+    fn solve(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut sums = vec![0.0; self.scales.len()];
         for (row, value) in self.rows.iter().zip(values) {
-            let share = value / values.len() as f64;
-            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * share);
+            let share = value / self.rows.len() as f64;
+            sums.iter_mut().zip(*row).for_each(|(sum, value)| *sum += value * share);
         }
+        sums.iter_mut().zip(&self.scales).for_each(|(sum, scale)| *sum *= scale);
         self.factor.solve(&mut sums);
-        let scaled = sums.iter().zip(&self.scales);
-        scaled.map(|(sum, scale)| if *scale > 1e-9 { sum / scale } else { 0.0 }).collect()
+        sums.iter_mut().zip(&self.scales).for_each(|(sum, scale)| *sum *= scale);
+        sums
     }
+}
+
+/// One over a size, or zero for what vanishes.
+fn inverse(size: f64) -> f64 {
+    if size > 1e-9 { 1.0 / size } else { 0.0 }
 }
 
 /// The targets for known weights over all poses.
 fn targets(
-    groups: &[Group],
+    regions: &[Region],
     owners: &[usize],
     curves: &[Vec<f64>],
     seen: &[Observation],
     vertex_count: usize,
 ) -> Vec<Vec<[f32; 3]>> {
-    let mut targets = vec![vec![[0.0f32; 3]; vertex_count]; owners.len()];
-    for group in groups {
-        let of_group: Vec<usize> = (0..owners.len()).filter(|&k| group.drivers.contains(&owners[k])).collect();
-        let rows = (0..seen.len()).map(|pose| of_group.iter().map(|&k| curves[k][pose]).collect()).collect();
-        let system = Ridge::new(rows, LAST_RIDGE);
-        let solve = |&vertex: &u32| [0, 1, 2].map(|axis| system.solve(&coordinates(seen, vertex as usize, axis)));
-        let found: Vec<[Vec<f64>; 3]> = group.vertices.par_iter().map(solve).collect();
-        for (&vertex, coordinates) in group.vertices.iter().zip(&found) {
-            for (row, &k) in of_group.iter().enumerate() {
-                targets[k][vertex as usize] = [0, 1, 2].map(|axis| coordinates[axis][row] as f32);
+    // Targets of each vertex with its shares in them.
+    let mut shares: Vec<Vec<(usize, f64)>> = vec![Vec::new(); vertex_count];
+    for (target, &owner) in owners.iter().enumerate() {
+        for &(vertex, share) in &regions[owner].vertices {
+            shares[vertex as usize].push((target, share));
+        }
+    }
+    let mean = |a: &[f64], b: &[f64]| dot(a, b) / seen.len().max(1) as f64;
+    let scales: Vec<f64> = curves.iter().map(|curve| inverse(mean(curve, curve).sqrt())).collect();
+    let products: Vec<Vec<f64>> = curves.par_iter().map(|a| curves.iter().map(|b| mean(a, b)).collect()).collect();
+    let solve = |(vertex, shares): (usize, &Vec<(usize, f64)>)| -> Vec<[f32; 3]> {
+        let size = shares.len();
+        let factors: Vec<f64> = shares.iter().map(|&(target, share)| share * scales[target]).collect();
+        let mut matrix = vec![0.0; size * size];
+        for (at, value) in matrix.iter_mut().enumerate() {
+            let (i, j) = (at / size, at % size);
+            let ridge = if i == j { LAST_RIDGE } else { 0.0 };
+            *value = products[shares[i].0][shares[j].0] * factors[i] * factors[j] + ridge;
+        }
+        let factor = Factor::of(matrix, size);
+        let mut found = vec![[0.0f32; 3]; size];
+        for axis in 0..3 {
+            let values: Vec<f64> = seen.iter().map(|one| coordinate(one, vertex as u32, axis)).collect();
+            let of = |(&(target, _), factor): (&(usize, f64), &f64)| mean(&curves[target], &values) * factor;
+            let mut sums: Vec<f64> = shares.iter().zip(&factors).map(of).collect();
+            factor.solve(&mut sums);
+            for (k, sum) in sums.into_iter().enumerate() {
+                found[k][axis] = (sum * factors[k]) as f32;
             }
         }
+        found
+    };
+    let found: Vec<Vec<[f32; 3]>> = shares.par_iter().enumerate().map(solve).collect();
+    let mut targets = vec![vec![[0.0f32; 3]; vertex_count]; owners.len()];
+    for (vertex, (shares, found)) in shares.iter().zip(found).enumerate() {
+        shares.iter().zip(found).for_each(|(&(target, _), moved)| targets[target][vertex] = moved);
     }
     targets
 }
 
-/// One coordinate of the offsets of a vertex, in all poses.
-fn coordinates(seen: &[Observation], vertex: usize, axis: usize) -> Vec<f64> {
-    seen.iter().map(|one| f64::from(one.offsets[vertex][axis])).collect()
+/// One coordinate of the offset of a vertex in a pose.
+fn coordinate(one: &Observation, vertex: u32, axis: usize) -> f64 {
+    f64::from(one.offsets[vertex as usize][axis])
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -378,6 +314,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use sinew_math::Quaternion;
+
     use super::*;
     use crate::characters::{Character, CharacterParams, generate};
     use crate::flesh::FleshParams;
@@ -431,11 +369,59 @@ mod tests {
                 largest = largest.max((found.offset(vertex, &factors) - wanted).norm());
             }
         }
-        assert!(largest < 3e-4, "{largest} m of 14 mm");
+        assert!(largest < 6e-4, "{largest} m of 14 mm");
         // At rest nothing is added.
         assert!(found.weights(&rig, &rig.pose(None, 0.0)).iter().all(|weight| weight.abs() < 1e-12));
         let cap = (0..weights.len()).find(|&v| weights[v].iter().all(|share| share.0 == 0)).unwrap();
         let factors = found.weights(&rig, &posed(pose(3)));
         assert!(found.offset(cap, &factors).norm() < 1e-4);
+    }
+
+    /// Flesh that gives way to the thumb follows where the thumb is, also in poses that were not seen: joints near it
+    /// alone, which is how far turns count, miss four fifths of it. What one joint moves does not reach the flesh of others.
+    #[test]
+    fn flesh_that_touches_is_found() {
+        let poses = CharacterParams {
+            edge: 0.008,
+            motion: Some("poses"),
+            frame_rate: 2.4,
+            seconds: 100.0,
+            ..CharacterParams::of(Character::Hand)
+        };
+        let rig = generate(&poses).unwrap();
+        let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
+        let (part, skin) = (&rig.surfaces[0].parts[0], &rig.skins[0]);
+        let nodes = |vertex| part.weights.of(vertex).map(|(joint, share)| (skin.joints[joint], share)).collect();
+        let weights: Vec<Vec<(usize, f64)>> = (0..part.positions.len()).map(nodes).collect();
+        let node = |name: &str| rig.nodes.iter().position(|node| node.name == name).unwrap();
+        let [finger, thumb] = ["middle.proximal", "thumb.distal"].map(node);
+        let rest = rig.pose(None, 0.0);
+        let near = |pose: &[Affine]| {
+            let apart = |pose: &[Affine]| pose[thumb].translation.distance(pose[finger].translation) / 0.06;
+            (-apart(pose).powi(2)).exp() - (-apart(&rest).powi(2)).exp()
+        };
+        let wanted = |pose: &[Affine], vertex: usize| -> [f32; 3] {
+            let share: f64 = weights[vertex].iter().filter(|share| share.0 == finger).map(|share| share.1).sum();
+            [(0.005 * share * near(pose)) as f32, 0.0, 0.0]
+        };
+        let observe = |k: usize| {
+            let pose = rig.pose(rig.animations.first(), k as f64 / poses.frame_rate);
+            Observation { offsets: (0..weights.len()).map(|vertex| wanted(&pose, vertex)).collect(), pose }
+        };
+        let seen: Vec<Observation> = (0..200).map(observe).collect();
+        let found = fit(&rig, &flesh, &weights, &seen, 8);
+        let (mut off, mut all) = (0.0f64, 0.0f64);
+        for one in (202..240).map(observe) {
+            let factors = found.weights(&rig, &one.pose);
+            for (vertex, wanted) in one.offsets.iter().enumerate() {
+                let wanted = Vec3::from(wanted.map(f64::from));
+                off += (found.offset(vertex, &factors) - wanted).norm();
+                all += wanted.norm();
+            }
+        }
+        assert!(off < 0.4 * all, "{off} m of {all} m");
+        let elsewhere = (0..weights.len()).filter(|&v| weights[v].iter().all(|share| share.0 != finger));
+        let moved = elsewhere.flat_map(|vertex| found.targets.iter().map(move |target| target[vertex]));
+        assert!(moved.flatten().all(|x| x.abs() < 1e-6));
     }
 }

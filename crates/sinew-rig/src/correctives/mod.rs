@@ -6,13 +6,13 @@
 //! ```math
 //! d_v = A_v^{-1} x_v - p_v \approx \sum_k w_k(q)\, T_{kv},
 //! ```
-//! with targets T and weights w of the rotations q of single joints, or of a joint and its parent (\[Lewis00\];
-//! \[Kry02\] for the targets as principal components of one joint each). See [`Driver`] for the weights and [`fit`]
-//! for how both are found.
+//! with targets T and weights w of the pose q around the flesh of one joint each (\[Lewis00\]; \[Kry02\] for the targets
+//! as principal components of one joint each). See [`Driver`] for the weights and [`fit`] for how both are found.
 
 mod dense;
 mod driver;
 mod fit;
+mod regions;
 
-pub use driver::{Driver, Weight, turns};
+pub use driver::{Driver, Place, Weight, turns};
 pub use fit::{Correctives, Observation, fit};

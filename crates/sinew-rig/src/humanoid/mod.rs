@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use sinew_math::Vec3;
 
 use crate::rig::Rig;
-use names::{Reading, Word, read};
+use names::{Reading, Word, read, words_of};
 
 /// A side of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -209,6 +209,31 @@ impl Humanoid {
         (0..=u8::MAX).map_while(|k| self.node(Role::Neck(k), Side::Middle)).collect()
     }
 
+    /// The joint on which one hangs in a body.
+    pub(crate) fn carrier(&self, Slot { role, side }: Slot) -> Option<usize> {
+        let hips = || self.node(Role::Hips, Side::Middle);
+        let trunk = || self.spine().last().copied().or_else(hips);
+        match role {
+            Role::Hips => None,
+            Role::Spine(0) | Role::Thigh => hips(),
+            Role::Spine(number) => self.node(Role::Spine(number - 1), side),
+            Role::Neck(0) | Role::Clavicle => trunk(),
+            Role::Neck(number) => self.node(Role::Neck(number - 1), side),
+            Role::Head => self.neck().last().copied().or_else(trunk),
+            Role::Jaw | Role::Eye => self.node(Role::Head, Side::Middle),
+            Role::UpperArm => self.node(Role::Clavicle, side).or_else(trunk),
+            Role::Forearm => self.node(Role::UpperArm, side),
+            Role::Hand => self.node(Role::Forearm, side),
+            Role::Finger(finger, number) => {
+                let below = (0..number).rev().find_map(|number| self.node(Role::Finger(finger, number), side));
+                below.or_else(|| self.node(Role::Hand, side))
+            }
+            Role::Shin => self.node(Role::Thigh, side),
+            Role::Foot => self.node(Role::Shin, side),
+            Role::Toes => self.node(Role::Foot, side),
+        }
+    }
+
     fn put(&mut self, role: Role, side: Side, node: Option<usize>) {
         if let Some(node) = node.filter(|node| self.nodes.values().all(|known| known != node)) {
             self.nodes.entry(Slot { role, side }).or_insert(node);
@@ -248,11 +273,17 @@ impl Humanoid {
                     _ => None,
                 })
                 .collect();
-            // Controls stand beside the joints: only bones below the first count.
             let Some(&(first, _)) = bones.first() else { continue };
-            bones.retain(|&(node, _)| node == first || is_below(rig, node, first));
-            bones.sort_by_key(|&(node, _)| depth(rig, node));
-            bones.dedup_by_key(|&mut (node, _)| depth(rig, node));
+            if bones.iter().any(|&(node, _)| is_below(rig, node, first)) {
+                // Controls stand beside the joints: only bones below the first count.
+                bones.retain(|&(node, _)| node == first || is_below(rig, node, first));
+                bones.sort_by_key(|&(node, _)| depth(rig, node));
+                bones.dedup_by_key(|&mut (node, _)| depth(rig, node));
+            } else {
+                // Siblings tell by their numbers.
+                bones.sort_by_key(|&(_, number)| number);
+                bones.dedup_by_key(|&mut (_, number)| number);
+            }
             let has_metacarpal = finger != Finger::Thumb
                 && (bones[0].1 == Some(0) || (bones.len() > 3 && bones[0].1.is_none() && bones[1].1 == Some(1)));
             let first_number = if has_metacarpal { 0 } else { 1 };
@@ -301,6 +332,11 @@ impl Humanoid {
             });
         }
         path.reverse();
+        let is_spine = |node: &usize| spines().any(|candidate| candidate.node == *node);
+        if let (true, Some(hips)) = (at.is_none() && !path.iter().any(is_spine), hips) {
+            path = [loose_spine(rig, hips, top, spines()), neck.into_iter().chain(head).collect()].concat();
+            path.dedup();
+        }
         let begins_neck = neck.and_then(|neck| path.iter().position(|&node| node == neck));
         let after_fork = fork.and_then(|fork| path.iter().position(|&node| node == fork)).map(|place| place + 1);
         let end = path.len() - usize::from(head.is_some() && path.last() == head.as_ref());
@@ -339,6 +375,31 @@ impl Humanoid {
             _ => Side::Left,
         }
     }
+}
+
+/// Joints of the spine that hang on no other, such as siblings, from below.
+fn loose_spine<'a>(
+    rig: &Rig,
+    hips: usize,
+    top: Option<usize>,
+    spines: impl Iterator<Item = &'a Candidate>,
+) -> Vec<usize> {
+    let pose = rig.pose(None, 0.0);
+    let from = pose[hips].translation;
+    let up = top.map_or(Vec3::unit(1), |top| pose[top].translation - from);
+    let mut all: Vec<&Candidate> = spines.filter(|candidate| candidate.node != hips).collect();
+    if all.iter().any(|candidate| !candidate.rank.0) {
+        all.retain(|candidate| !candidate.rank.0);
+    }
+    let height = |candidate: &&Candidate| (pose[candidate.node].translation - from).dot(up);
+    all.sort_by(|a, b| height(a).total_cmp(&height(b)));
+    all.into_iter().map(|candidate| candidate.node).collect()
+}
+
+/// Whether a name is that of a joint that takes a part of the roll of a limb.
+pub(crate) fn is_twist(name: &str) -> bool {
+    let own = name.rsplit(['|', ':']).next().unwrap_or(name);
+    words_of(own).iter().any(|word| matches!(word.as_str(), "twist" | "roll"))
 }
 
 fn depth(rig: &Rig, mut node: usize) -> usize {

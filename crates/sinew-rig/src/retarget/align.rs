@@ -78,7 +78,7 @@ pub(super) fn rest_alignments(
     let pair_of = |node: usize| pairs.iter().position(|pair| pair.target == node);
     let mut alignments = vec![Quaternion::identity(); pairs.len()];
     for &node in &target.order {
-        let above = target.rig.nodes[node].parent.map_or(Quaternion::identity(), |parent| of_node[parent]);
+        let above = target.parent[node].map_or(Quaternion::identity(), |parent| of_node[parent]);
         of_node[node] = above;
         let Some(number) = pair_of(node) else { continue };
         of_node[node] = match pairs[number].slot {

@@ -9,13 +9,15 @@
 //! in the world, from its own rest. $`A`$ turns the target's rest pose into the source's: limbs and fingers get the
 //! directions that they have there, so that a T-pose and an A-pose meet, while trunk, collarbones, head and feet, whose
 //! directions are a matter of modelling, keep theirs. Hence limbs of both always point the same way, whatever the axes
-//! of their joints. Hips move as those of the source, times the ratio of the lengths of the legs. Joints without
-//! partner keep their pose relative to their parent.
+//! of their joints. Hips move as those of the source, times the ratio of the lengths of the legs. Twist joints share out
+//! the roll of limbs. Joints without partner keep their pose relative to what carries them: their parent, or where joints
+//! of a human are siblings the one that they hang on in a body.
 //!
 //! - `skeleton`: a rig at rest, its body frame
 //! - `pairs`: which joint follows which
 //! - `align`: the rotations $`A`$ and $`G`$
 //! - `transfer`: frame by frame
+//! - `twists`: joints that share out the roll of a limb
 //! - `limbs`: hands and feet kept where the source has them, by two-bone inverse kinematics
 //! - `report`: what matched, and how far hands and feet drift
 
@@ -27,6 +29,7 @@ mod skeleton;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod twists;
 
 pub use report::{Drift, JointMatch, MatchKind, RetargetReport};
 pub use transfer::retarget;

@@ -13,6 +13,8 @@ pub enum MatchKind {
     Shared,
     /// Both have the same name.
     Name,
+    /// It takes a part of the roll of a limb.
+    Twist,
 }
 
 impl MatchKind {
@@ -23,6 +25,7 @@ impl MatchKind {
             Self::Human => "human",
             Self::Shared => "shared",
             Self::Name => "name",
+            Self::Twist => "twist",
         }
     }
 }

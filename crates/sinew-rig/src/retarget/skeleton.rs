@@ -4,7 +4,7 @@ use sinew_math::svd3::polar3_plain;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::affine::Affine;
-use crate::humanoid::{Finger, Humanoid, Role, Side};
+use crate::humanoid::{Finger, Humanoid, Role, Side, is_below};
 use crate::rig::Rig;
 
 /// A skin whose bones differ in length from those of its nodes by more than this was not bound to them.
@@ -20,7 +20,9 @@ pub(super) struct Skeleton<'a> {
     pub humanoid: Humanoid,
     /// World transforms of all nodes at rest.
     pub rest: Vec<Affine>,
-    /// Nodes with parents before their children.
+    /// What carries each node: its parent, or in a file whose joints do not hang on each other the one of a body.
+    pub parent: Vec<Option<usize>>,
+    /// Nodes after what carries them.
     pub order: Vec<usize>,
     /// Largest distance between two of its coordinates \[m\].
     pub size: f64,
@@ -36,7 +38,21 @@ impl<'a> Skeleton<'a> {
             high - low
         };
         let size = (0..3).map(extent).fold(0.0, f64::max);
-        Self { rig, humanoid: Humanoid::of(rig), order: rig.order(), rest, size }
+        let humanoid = Humanoid::of(rig);
+        let parent = carriers(rig, &humanoid, &rest);
+        let is_tree = rig.nodes.iter().zip(&parent).all(|(node, parent)| node.parent == *parent);
+        let order = if is_tree { rig.order() } else { order(rig, &parent) };
+        Self { rig, humanoid, parent, order, rest, size }
+    }
+
+    /// Joints that something else carries than their parent.
+    pub fn loose(&self) -> impl Iterator<Item = usize> {
+        (0..self.parent.len()).filter(|&node| self.is_loose(node))
+    }
+
+    /// Whether something else carries a node than its parent.
+    pub fn is_loose(&self, node: usize) -> bool {
+        self.parent[node] != self.rig.nodes[node].parent
     }
 
     /// Rest position of a node.
@@ -118,6 +134,55 @@ impl<'a> Skeleton<'a> {
         let left = (left - up * left.dot(up)).normalized();
         left.is_finite().then(|| Mat3::from_columns(left, up, left.cross(up)))
     }
+}
+
+/// Joints of a human hang on each other even where they are siblings in the file; other siblings of those hang on the
+/// nearest bone.
+fn carriers(rig: &Rig, humanoid: &Humanoid, rest: &[Affine]) -> Vec<Option<usize>> {
+    let mut parent: Vec<Option<usize>> = rig.nodes.iter().map(|node| node.parent).collect();
+    let place = |node: usize| rest[node].translation;
+    let mut groups: Vec<Option<usize>> = Vec::new();
+    let mut bones: Vec<[usize; 2]> = Vec::new();
+    for (&slot, &node) in &humanoid.nodes {
+        let Some(carrier) = humanoid.carrier(slot) else { continue };
+        bones.push([carrier, node]);
+        if !is_below(rig, node, carrier) && !is_below(rig, carrier, node) {
+            groups.push(rig.nodes[node].parent);
+            parent[node] = Some(carrier);
+        }
+    }
+    let is_of_skin = |node: usize| rig.skins.iter().any(|skin| skin.joints.contains(&node));
+    for node in (0..parent.len()).filter(|&node| humanoid.slot_of(node).is_none() && is_of_skin(node)) {
+        if !groups.contains(&rig.nodes[node].parent) || rig.nodes.iter().any(|other| other.parent == Some(node)) {
+            continue;
+        }
+        let distance = |&[from, to]: &[usize; 2]| {
+            let (from, along) = (place(from), place(to) - place(from));
+            let part = (place(node) - from).dot(along) / along.norm_squared().max(f64::MIN_POSITIVE);
+            place(node).distance(from + along * part.clamp(0.0, 1.0))
+        };
+        let nearest = bones.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        parent[node] = nearest.map(|bone| bone[0]).or(parent[node]);
+    }
+    if order(rig, &parent).len() == parent.len() { parent } else { rig.nodes.iter().map(|node| node.parent).collect() }
+}
+
+/// Nodes after what carries them; those of a circle are left out.
+fn order(rig: &Rig, parent: &[Option<usize>]) -> Vec<usize> {
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); parent.len()];
+    let mut order = Vec::with_capacity(parent.len());
+    for node in rig.order() {
+        match parent[node] {
+            Some(parent) => below[parent].push(node),
+            None => order.push(node),
+        }
+    }
+    let mut next = 0;
+    while let Some(&node) = order.get(next) {
+        order.extend(&below[node]);
+        next += 1;
+    }
+    order
 }
 
 /// The axis of the coordinates along which a vector points, or else its direction.

@@ -4,7 +4,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::*;
 use crate::affine::Affine;
-use crate::animation::{Animation, Channel, Keys};
+use crate::animation::{Animation, Channel, Interpolation, Keys};
 use crate::characters::{Character, CharacterParams, generate};
 use crate::humanoid::{Humanoid, Slot};
 use crate::motions::{BuiltIn, perform};
@@ -443,4 +443,124 @@ fn a_walk_in_place_stays() {
     assert!(ahead.z > 2.4 && ahead.z < 3.0, "{ahead:?}");
     assert!(still.x.abs() < 1e-12 && still.z.abs() < 1e-12 && (still.y - ahead.y).abs() < 1e-12);
     assert!(report.drift.iter().all(|drift| drift.max < 1e-9), "{report:?}");
+}
+
+/// All nodes beside each other under one, with the same places in the world, also in motion.
+fn flattened(rig: &Rig) -> Rig {
+    let parts = |map: &Affine| {
+        let scale = map.linear.column(0).norm();
+        let rotation = Quaternion::from_rotation_matrix(&unit(&map.linear));
+        (map.translation, rotation, Vec3::splat(scale))
+    };
+    let mut flat = rig.clone();
+    for (node, place) in flat.nodes.iter_mut().zip(rig.pose(None, 0.0)) {
+        let (translation, rotation, scale) = parts(&place);
+        *node = Node { parent: None, transform: Transform::Parts { translation, rotation, scale }, ..node.clone() };
+    }
+    for animation in &mut flat.animations {
+        let times = animation.channels[0].times.clone();
+        let given = animation.clone();
+        let poses: Vec<Vec<Affine>> = times.iter().map(|&time| rig.pose(Some(&given), time)).collect();
+        let channel = |node: usize, keys: Keys| Channel {
+            node,
+            times: times.clone(),
+            interpolation: Interpolation::Linear,
+            keys,
+        };
+        animation.channels = (0..rig.nodes.len())
+            .flat_map(|node| {
+                let all: Vec<_> = poses.iter().map(|pose| parts(&pose[node])).collect();
+                let rotation = |q: Quaternion| [q.w, q.vector().x, q.vector().y, q.vector().z];
+                [
+                    channel(node, Keys::Translation(all.iter().map(|part| part.0).collect())),
+                    channel(node, Keys::Rotation(all.iter().map(|part| rotation(part.1)).collect())),
+                ]
+            })
+            .collect();
+    }
+    flat
+}
+
+/// Joints that are siblings in the file, of the character or of the motion, move as those of a tree; without names of a
+/// human, too.
+#[test]
+fn siblings_move_as_a_body_does() {
+    let human = human(BuiltIn::Walk);
+    let numbered = |rig: &Rig| {
+        let nodes = rig.nodes.iter().enumerate();
+        let nodes = nodes.map(|(k, node)| Node { name: format!("thing {k} of it"), ..node.clone() }).collect();
+        Rig { nodes, ..rig.clone() }
+    };
+    for source in [human.clone(), numbered(&human)] {
+        let params = RetargetParams::default();
+        let run = |target: &Rig, source: &Rig| {
+            let (animation, report) = retarget(target, source, &source.animations[0], &params).unwrap();
+            assert_eq!(report.matched().count(), human.nodes.len());
+            (animation, report)
+        };
+        let (wanted, report) = run(&source, &source);
+        assert!(report.notes.is_empty(), "{report:?}");
+        let flat = flattened(&source);
+        let cases = [(&flat, &source), (&source, &flat), (&flat, &flat)];
+        for (case, (target, from)) in cases.into_iter().enumerate() {
+            let (animation, _) = run(target, from);
+            for &time in source.animations[0].channels[0].times.iter().step_by(7) {
+                let poses = source.pose(Some(&wanted), time).into_iter().zip(target.pose(Some(&animation), time));
+                for (node, (a, b)) in poses.enumerate() {
+                    let name = &source.nodes[node].name;
+                    let apart = a.translation.distance(b.translation).max((a.linear - b.linear).norm());
+                    assert!(apart < 1e-6, "case {case}, {name} at {time}: {apart}");
+                }
+            }
+        }
+    }
+}
+
+/// A joint at a third of the upper arm and one in the middle of the forearm take such parts of the rolls of their bones
+/// and of the hand, and point where their bones point.
+#[test]
+fn twist_joints_share_out_the_roll() {
+    let source = human(BuiltIn::RangeOfMotion);
+    let mut target = source.clone();
+    let node = |name: &str| source.nodes.iter().position(|node| node.name == name).unwrap();
+    let rest = source.pose(None, 0.0);
+    let twists = [("left_upper_arm", "left_forearm", 1.0 / 3.0), ("left_forearm", "left_hand", 0.5)];
+    for (bone, end, share) in twists {
+        let [bone, end] = [bone, end].map(node);
+        let place = rest[bone].inverse().unwrap().apply(rest[bone].translation.lerp(rest[end].translation, share));
+        let transform = Transform::from_translation(place);
+        let name = format!("{}_twist", source.nodes[bone].name);
+        target.nodes.push(Node { name, parent: Some(bone), transform, ..source.nodes[bone].clone() });
+    }
+    let (animation, report) = retarget(&target, &source, &source.animations[0], &RetargetParams::default()).unwrap();
+    let of_report = |name: &str| report.joints.iter().find(|joint| joint.target == name).unwrap();
+    assert_eq!(of_report("left_forearm_twist").sources, ["left_forearm", "left_hand"]);
+    assert_eq!(of_report("left_upper_arm_twist").kind, Some(MatchKind::Twist));
+    let still = target.pose(None, 0.0);
+    let mut most = [0.0f64; 2];
+    for &time in &source.animations[0].channels[0].times {
+        let pose = target.pose(Some(&animation), time);
+        let turn = |node: usize| unit(&pose[node].linear) * unit(&still[node].linear).transpose();
+        for (k, (bone, end, share)) in twists.into_iter().enumerate() {
+            let [bone, end, own] = [node(bone), node(end), source.nodes.len() + k];
+            let along = (rest[end].translation - rest[bone].translation).normalized();
+            let across = along.cross(Vec3::new(0.3, 0.5, 0.8)).normalized();
+            // A vector across the bone is carried along the shortest way from one joint to the other; what is left is roll.
+            let roll = |from: &Mat3, to: &Mat3| {
+                let [a, b] = [*from * along, *to * along];
+                let carried = super::align::shortest(a, b).rotate(*from * across);
+                carried.cross(*to * across).dot(b).atan2(carried.dot(*to * across))
+            };
+            assert!((turn(own) * along).distance(turn(bone) * along) < 1e-6);
+            let above = turn(target.nodes[bone].parent.unwrap());
+            let of_hand = if k == 1 { roll(&turn(bone), &turn(end)) } else { 0.0 };
+            let (whole, part) = (roll(&above, &turn(bone)) + of_hand, roll(&above, &turn(own)));
+            // Beyond a right angle of swing the shortest way is not unique enough for a comparison.
+            if (above * along).dot(turn(bone) * along) > -0.5 {
+                assert!((part - share * whole).abs() < 1e-6, "{k} at {time}: {part} of {whole}");
+                most[k] = most[k].max(whole.abs());
+            }
+        }
+    }
+    assert!(most.iter().all(|roll| *roll > 0.4), "{most:?}");
 }

@@ -5,8 +5,9 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 use super::align::{between_bodies, rest_alignments};
 use super::limbs::reach;
 use super::pairs::{Pair, is_joint, match_joints};
-use super::report::{Drift, JointMatch, RetargetReport};
+use super::report::{Drift, JointMatch, MatchKind, RetargetReport};
 use super::skeleton::{Skeleton, rotation_of};
+use super::twists::{self, Twist};
 use super::{RetargetError, RetargetParams, SourceRest};
 use crate::affine::Affine;
 use crate::animation::{Animation, Channel, Interpolation, Keys};
@@ -104,6 +105,9 @@ struct Transfer<'a> {
     params: &'a RetargetParams,
     /// The pair of each node of the target.
     pair_of: Vec<Option<usize>>,
+    twists: Vec<Twist>,
+    /// Pairs that nothing carries which moves, besides the one that carries the body: they go where the source has them.
+    free: Vec<usize>,
     /// From the world of the source to that of the target.
     turned: Quaternion,
     /// By pair: from the rest pose of the target to that of the source.
@@ -146,6 +150,16 @@ impl<'a> Transfer<'a> {
             let first = pairs.first()?;
             first.slot.is_none().then_some(0)
         });
+        let is_free = |&number: &usize| {
+            let mut at = target.parent[pairs[number].target];
+            while let Some(node) = at.filter(|&node| pair_of[node].is_none()) {
+                at = target.parent[node];
+            }
+            at.is_none() && lead != Some(number)
+        };
+        // A human is carried by its hips.
+        let is_human = pairs.iter().any(|pair| pair.slot.is_some());
+        let free = (0..pairs.len()).filter(|_| !is_human).filter(is_free).collect();
         let mut ends = Vec::new();
         for (roles, side) in [
             ([Role::UpperArm, Role::Forearm, Role::Hand], Side::Left),
@@ -166,6 +180,8 @@ impl<'a> Transfer<'a> {
             scale: scale(target, source),
             up: target.body_frame().map_or(Vec3::unit(1), |frame| frame.column(1)),
             aligned: Posed::default(),
+            twists: twists::find(target, pairs),
+            free,
             target,
             source,
             pairs,
@@ -176,7 +192,7 @@ impl<'a> Transfer<'a> {
             ends,
         };
         let own = transfer.alignments.clone();
-        transfer.aligned = transfer.posed(&own, None);
+        transfer.aligned = transfer.posed(&own, None, &[]);
         // Legs that stand closer or wider than in the model lift it off the floor, or press it in.
         let feet = transfer.ends.iter().filter(|end| end.slot.role == Role::Foot).map(|end| end.limb[2]);
         let rises: Vec<f64> =
@@ -184,27 +200,40 @@ impl<'a> Transfer<'a> {
         if let (false, Some(lead)) = (rises.is_empty(), transfer.lead) {
             let rise = rises.iter().sum::<f64>() / rises.len() as f64;
             let place = target.place(pairs[lead].target) - transfer.up * rise;
-            transfer.aligned = transfer.posed(&own, Some(place));
+            transfer.aligned = transfer.posed(&own, Some(place), &[]);
         }
         transfer
     }
 
-    /// The pose in which pairs are turned like this; `lead` is the place of the one that carries the body.
-    fn posed(&self, own: &[Quaternion], lead: Option<Vec3>) -> Posed {
+    /// The pose in which pairs are turned like this; `lead` is the place of the one that carries the body, `ways` those of
+    /// the free pairs from rest.
+    fn posed(&self, own: &[Quaternion], lead: Option<Vec3>, ways: &[Vec3]) -> Posed {
         let count = self.target.rest.len();
         let mut posed = Posed { turns: vec![Quaternion::identity(); count], places: vec![Vec3::zero(); count] };
         for &node in &self.target.order {
             let rest = self.target.place(node);
-            let (turn, place) = match self.target.rig.nodes[node].parent {
+            let (turn, place) = match self.target.parent[node] {
                 Some(parent) => {
                     let turn = posed.turns[parent];
                     (turn, posed.places[parent] + turn.rotate(rest - self.target.place(parent)))
                 }
                 None => (Quaternion::identity(), rest),
             };
-            posed.turns[node] = self.pair_of[node].map_or(turn, |pair| own[pair]);
+            let twist = || self.twists.iter().find(|twist| twist.node == node);
+            posed.turns[node] = match self.pair_of[node] {
+                Some(pair) => own[pair],
+                None => twist().map_or(turn, |twist| {
+                    let bone = self.pairs[twist.bone].target;
+                    let above = self.target.parent[bone].map_or(Quaternion::identity(), |above| posed.turns[above]);
+                    twist.turn(own, above)
+                }),
+            };
             let is_lead = self.lead.is_some_and(|lead| self.pairs[lead].target == node);
             posed.places[node] = lead.filter(|_| is_lead).unwrap_or(place);
+            let mut free = self.free.iter().zip(ways);
+            if let Some((_, way)) = free.find(|(pair, _)| self.pairs[**pair].target == node) {
+                posed.places[node] = rest + *way;
+            }
         }
         posed
     }
@@ -238,7 +267,9 @@ impl<'a> Transfer<'a> {
             }
             lead_place = Some(self.aligned.places[pair.target] + way);
         }
-        let mut posed = self.posed(&own, lead_place);
+        let free = self.free.iter().map(|&pair| self.source_way(pose, self.pairs[pair].sources[0]) + shift);
+        let free: Vec<Vec3> = free.collect();
+        let mut posed = self.posed(&own, lead_place, &free);
         let goals: Vec<Vec3> = self.ends.iter().map(|end| self.goal(end, pose, &posed) + shift).collect();
         let is_kept = |end: &End| match end.slot.role {
             Role::Foot => self.params.keep_feet,
@@ -258,7 +289,7 @@ impl<'a> Transfer<'a> {
             }
         }
         if is_changed {
-            posed = self.posed(&own, lead_place);
+            posed = self.posed(&own, lead_place, &free);
         }
         (posed, goals)
     }
@@ -282,19 +313,27 @@ impl<'a> Transfer<'a> {
         let lead = self.lead.map(|lead| self.pairs[lead].target);
         let mut rotations: Vec<Vec<[f64; 4]>> = vec![Vec::new(); rig.nodes.len()];
         let mut ways = Vec::new();
+        // What the file does not carry needs its place, too, and twist joints turn.
+        let has_place =
+            |node: usize| self.target.is_loose(node) || self.free.iter().any(|&pair| self.pairs[pair].target == node);
+        let turns = |node: usize| {
+            self.pair_of[node].is_some() || has_place(node) || self.twists.iter().any(|twist| twist.node == node)
+        };
+        let mut places: Vec<Vec<Vec3>> = vec![Vec::new(); rig.nodes.len()];
         let mut misses: Vec<Vec<f64>> = vec![Vec::new(); self.ends.len()];
         for &time in times {
             let (posed, goals) = self.frame(&self.source.rig.pose(Some(motion), time));
             for (node, local) in locals.iter().enumerate() {
-                if self.pair_of[node].is_some() {
+                if turns(node) {
                     let above = rig.nodes[node].parent.map_or(Quaternion::identity(), |parent| posed.turns[parent]);
                     local.push(above, posed.turns[node], &mut rotations[node]);
                 }
+                if has_place(node) {
+                    places[node].push(self.local_place(&posed, node));
+                }
             }
             if let Some(lead) = lead {
-                let above = self.above(&posed, lead);
-                let inverse = above.inverse().unwrap_or(Affine::identity());
-                ways.push(inverse.apply(posed.places[lead]));
+                ways.push(self.local_place(&posed, lead));
             }
             for ((end, goal), misses) in self.ends.iter().zip(&goals).zip(&mut misses) {
                 misses.push(posed.places[end.limb[2]].distance(*goal));
@@ -315,6 +354,8 @@ impl<'a> Transfer<'a> {
             }
             if Some(node) == lead {
                 add(node, times, Keys::Translation(std::mem::take(&mut ways)));
+            } else if has_place(node) {
+                add(node, times, Keys::Translation(std::mem::take(&mut places[node])));
             } else if local.is_other || (local.is_matrix && self.pair_of[node].is_some()) {
                 add(node, &times[..1], Keys::Translation(vec![local.translation]));
             }
@@ -324,6 +365,11 @@ impl<'a> Transfer<'a> {
         }
         let report = self.report(motion, times, &misses);
         (Animation { name: motion.name.clone(), channels }, report)
+    }
+
+    /// Place of a node relative to its parent.
+    fn local_place(&self, posed: &Posed, node: usize) -> Vec3 {
+        self.above(posed, node).inverse().unwrap_or(Affine::identity()).apply(posed.places[node])
     }
 
     /// World transform of the parent of a node.
@@ -340,11 +386,16 @@ impl<'a> Transfer<'a> {
                 [first, second] if first == second => vec![self.source.name(first)],
                 both => both.map(|node| self.source.name(node)).to_vec(),
             };
+            let twist = self.twists.iter().find(|twist| twist.node == node);
+            let of_twist = twist.map(|twist| {
+                let both = [Some(twist.bone), twist.end].into_iter().flatten();
+                both.map(|pair| self.source.name(self.pairs[pair].sources[0])).collect::<Vec<_>>()
+            });
             JointMatch {
                 target: self.target.name(node),
                 role: self.target.humanoid.slot_of(node).map(Slot::name),
-                sources: pair.map(sources).unwrap_or_default(),
-                kind: pair.map(|pair| pair.kind),
+                sources: pair.map(sources).or(of_twist).unwrap_or_default(),
+                kind: pair.map(|pair| pair.kind).or(twist.map(|_| MatchKind::Twist)),
             }
         };
         let is_used = |node: usize| self.pairs.iter().any(|pair| pair.sources.contains(&node));
@@ -365,6 +416,13 @@ impl<'a> Transfer<'a> {
         if let Some(side) = self.target.humanoid.guessed_side {
             let side = if side == Side::Left { "left" } else { "right" };
             notes.push(format!("the names of the character have no side: taken as {side}"));
+        }
+        let loose: Vec<String> = self.target.loose().map(|node| self.target.name(node)).collect();
+        if !loose.is_empty() {
+            notes.push(format!(
+                "joints that hang on no other in the file are moved as those of a body: {}",
+                loose.join(", ")
+            ));
         }
         let flat: Vec<String> = self
             .pairs

@@ -160,8 +160,17 @@ impl Compiler<'_> {
                 data.place * body.scale,
                 &tracks[joint],
             );
-            let target = AttachTarget::Rigid(rigid);
-            self.builder.force(AttachmentParams::places(index, &*data.name, springs.collect(), target));
+            // Rigid bodies keep their size: springs of joints that stretch are held by places in the world instead.
+            let stretches = tracks[joint].stretches();
+            let target = if stretches { AttachTarget::World } else { AttachTarget::Rigid(rigid) };
+            let params = AttachmentParams::places(index, &*data.name, springs.collect(), target);
+            let pivot = stretches.then(|| place.to_world(data.place * body.scale));
+            self.builder.force(AttachmentParams { pivot, stretches, ..params });
+            if stretches {
+                let prefix = format!("{}.attach.{}", body.name, data.name);
+                self.stretch_joint(&prefix, &tracks[joint]);
+                self.drive_joint(prefix, &tracks[joint]);
+            }
             drivers[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
         let sliding =
@@ -281,9 +290,9 @@ impl Compiler<'_> {
         self.driver.vectors.push((format!("{prefix}.rotation"), new(&track.rotation)));
     }
 
-    /// Bones that hold nodes stretch with their joint.
+    /// Bones stretch with their joint.
     fn stretch_joint(&mut self, prefix: &str, track: &JointTrack) {
-        if track.stretch.iter().all(|(_, stretch)| (*stretch - Mat3::identity()).norm() < SAME_LENGTH) {
+        if !track.stretches() {
             return;
         }
         let axes = ["x", "y", "z"];
@@ -348,6 +357,13 @@ struct JointTrack {
     translation: Vec<(f64, [f64; 3])>,
     rotation: Vec<(f64, [f64; 3])>,
     stretch: Vec<(f64, Mat3)>,
+}
+
+impl JointTrack {
+    /// Whether the joint changes lengths at any time.
+    fn stretches(&self) -> bool {
+        self.stretch.iter().any(|(_, stretch)| (*stretch - Mat3::identity()).norm() >= SAME_LENGTH)
+    }
 }
 
 /// Joints and weights of each node, which sum to one: from the skin that its cells carry, and further inside from the

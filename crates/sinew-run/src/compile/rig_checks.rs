@@ -105,7 +105,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Bones cannot follow a joint that mirrors or collapses, and only those that hold cells stretch with one.
+    /// Bones cannot follow a joint that mirrors or collapses, and those over which flesh slides do not stretch with one.
     pub(super) fn check_scales(
         &mut self,
         index: usize,
@@ -144,8 +144,10 @@ impl Compiler<'_> {
             problems.push(problem.hint("bones cannot follow that: remove this scale, or bind with it"));
         }
         if problems.is_empty() && largest > MAX_SCALE {
+            let slides = held.bones.iter().any(|bone| bone.hold == Hold::Slide);
+            let limit = if slides { "; those over which flesh slides do not" } else { "" };
             self.notes.push(format!(
-                "{}: joints are scaled by up to {largest:.2}: bones that hold cells stretch with them, soft and sliding ones do not",
+                "{}: joints are scaled by up to {largest:.2}: bones stretch with them{limit}",
                 body.name
             ));
         }

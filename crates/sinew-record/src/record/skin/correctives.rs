@@ -1,15 +1,15 @@
 //! A character with its skeleton, as in its file, and shapes that make blend skinning look like the simulated flesh.
 //!
-//! The file keeps nodes, skins, weights, materials and animations. Each skinned surface gets morph targets, and every
-//! animation their weights, which follow from joint angles alone: so all animations of the file show the flesh, not
-//! only the simulated one. How to find the weights for other motions stands in `extras` of the document
+//! The file keeps nodes, skins, weights, materials and animations. Each skinned surface gets morph targets before its own,
+//! and every animation their weights, which follow from the pose alone: so all animations of the file show the flesh,
+//! not only the simulated one. How to find the weights for other motions stands in `extras` of the document
 //! (`docs/guide/correctives.md`).
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use sinew_fem::RecordError;
 use sinew_math::{Mat3, Quaternion, Vec3};
-use sinew_rig::correctives::{Correctives, Observation, fit};
+use sinew_rig::correctives::{Correctives, Observation, Place, fit};
 use sinew_rig::{Affine, Animation, Channel, Interpolation, Keys, MorphTarget, Piece, Rig, Source, skin_matrices};
 use sinew_scene::format_number;
 
@@ -180,7 +180,8 @@ impl SkinRecorder {
                 nodes.push(node);
             }
             let surface = &mut out.surfaces[out.nodes[node].surface.unwrap_or(surface)];
-            surface.morph_weights = vec![0.0; count];
+            // Those of the file come after ours, with their weights at rest.
+            surface.morph_weights = [vec![0.0; count], own_weights(rig, node, None, 0.0)].concat();
             let target = |target: usize| MorphTarget {
                 name: target_name(rig, found, target),
                 positions: {
@@ -189,22 +190,36 @@ impl SkinRecorder {
                 },
                 normals: turned.get(k).map_or_else(Vec::new, |targets| targets[target].clone()),
             };
-            surface.parts[part].positions = self.stored(one.piece);
-            surface.parts[part].morph_targets = (0..count).map(target).collect();
+            let part = &mut surface.parts[part];
+            part.morph_targets = (0..count).map(target).chain(std::mem::take(&mut part.morph_targets)).collect();
             out.nodes[node].morph_weights = None;
         }
+        // Parts without weights keep the order of the others.
+        for &node in &nodes {
+            let (Some(given), Some(new)) = (rig.nodes[node].surface, out.nodes[node].surface) else { continue };
+            for (part, given) in out.surfaces[new].parts.iter_mut().zip(&rig.surfaces[given].parts) {
+                if !given.morph_targets.is_empty() && part.morph_targets.len() == given.morph_targets.len() {
+                    part.morph_targets.splice(..0, vec![MorphTarget::default(); count]);
+                }
+            }
+        }
         for (animation, given) in out.animations.iter_mut().zip(&rig.animations) {
-            let is_ours = |channel: &Channel| matches!(channel.keys, Keys::Morph(..)) && nodes.contains(&channel.node);
-            animation.channels.retain(|channel| !is_ours(channel));
             let (times, keys) = self.animated(rig, given, found);
             if count == 0 || times.is_empty() {
                 continue;
             }
-            animation.channels.extend(nodes.iter().map(|&node| Channel {
-                node,
-                times: times.clone(),
-                interpolation: Interpolation::Linear,
-                keys: Keys::Morph(count, keys.clone()),
+            let is_ours = |channel: &Channel| matches!(channel.keys, Keys::Morph(..)) && nodes.contains(&channel.node);
+            animation.channels.retain(|channel| !is_ours(channel));
+            animation.channels.extend(nodes.iter().map(|&node| {
+                let own = |&time: &f64| own_weights(rig, node, Some(given), time);
+                let width = count + own(&times[0]).len();
+                let all = keys.chunks_exact(count).zip(&times).flat_map(|(keys, time)| [keys, &own(time)].concat());
+                Channel {
+                    node,
+                    times: times.clone(),
+                    interpolation: Interpolation::Linear,
+                    keys: Keys::Morph(width, all.collect()),
+                }
             }));
         }
         out
@@ -298,11 +313,19 @@ impl SkinRecorder {
     }
 }
 
-/// A target is named by its joint and its number there.
+/// Weights of the morph targets that a node has in its file.
+fn own_weights(rig: &Rig, node: usize, animation: Option<&Animation>, time: f64) -> Vec<f64> {
+    let parts = rig.nodes[node].surface.into_iter().flat_map(|surface| &rig.surfaces[surface].parts);
+    let mut weights = rig.morph_weights(node, animation, time);
+    weights.resize(parts.map(|part| part.morph_targets.len()).max().unwrap_or(0), 0.0);
+    weights
+}
+
+/// A target is named by the joint whose flesh it moves, and its number there.
 fn target_name(rig: &Rig, found: &Correctives, target: usize) -> String {
     for driver in &found.drivers {
         if let Some(number) = driver.weights.iter().position(|weight| weight.target == target) {
-            return format!("{} {}", joint_names(rig, &driver.joints).join(" and "), number + 1);
+            return format!("{} {}", joint_names(rig, &[driver.flesh]).concat(), number + 1);
         }
     }
     format!("corrective {target}")
@@ -322,11 +345,22 @@ fn description(rig: &Rig, found: &Correctives, errors: &[PoseError]) -> Value {
         let [x, y, z] = q.vector().to_array();
         json!([x, y, z, q.w])
     };
+    let place = |place: &Place| {
+        json!({
+            "of": place.of,
+            "from": place.from,
+            "point": place.point.to_array(),
+            "rest": place.rest.to_array(),
+            "scale": place.scale,
+        })
+    };
     let drivers = found.drivers.iter().map(|driver| {
         json!({
+            "flesh": joint_names(rig, &[driver.flesh]).concat(),
             "joints": driver.joints,
             "names": joint_names(rig, &driver.joints),
             "rest": driver.rest.iter().map(quaternion).collect::<Vec<_>>(),
+            "places": driver.places.iter().map(place).collect::<Vec<_>>(),
             "width": driver.width,
             "centers": driver.centers,
             "weights": driver.weights.iter().map(|weight| json!({"target": weight.target, "coefficients": weight.coefficients})).collect::<Vec<_>>(),
@@ -338,7 +372,7 @@ fn description(rig: &Rig, found: &Correctives, errors: &[PoseError]) -> Value {
         json!({"time": pose.time, "mean": mean, "largest": largest, "blended_mean": blended_mean, "blended_largest": blended_largest})
     });
     json!({
-        "version": 1,
+        "version": 2,
         "kernel": "gaussian",
         "target_count": found.targets.len(),
         "drivers": drivers.collect::<Vec<_>>(),
