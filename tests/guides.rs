@@ -136,3 +136,8 @@ fn muscle_laboratory() {
 fn skinning() {
     run_page("docs/guide/skinning.md", |_| ());
 }
+
+#[test]
+fn art_direction() {
+    run_page("docs/guide/art-direction.md", |_| ());
+}

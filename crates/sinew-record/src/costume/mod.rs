@@ -22,6 +22,7 @@ use sinew_scene::spec::motion::pose;
 use sinew_scene::spec::rig::Rig as Settings;
 use sinew_scene::{Character, SceneCharacter};
 
+pub use self::decode::pixels;
 use self::materials::{Look, Materials};
 use crate::record::shapes::points_f32;
 

@@ -190,6 +190,7 @@ impl SkinRecorder {
                 normals: turned.get(k).map_or_else(Vec::new, |targets| targets[target].clone()),
             };
             surface.parts[part].positions = self.stored(one.piece);
+            self.add_peaks(one.number, &mut surface.parts[part]);
             surface.parts[part].morph_targets = (0..count).map(target).collect();
             out.nodes[node].morph_weights = None;
         }
