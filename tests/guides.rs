@@ -167,3 +167,8 @@ fn motion() {
         }
     });
 }
+
+#[test]
+fn art_direction() {
+    run_page("docs/guide/art-direction.md", |_| ());
+}

@@ -549,8 +549,7 @@ impl Body {
     #[getter]
     fn surface_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = self.simulation.get().lock(py)?;
-        let body = &inner.simulation.model().bodies[self.index];
-        Ok(vectors(py, &body.surface.positions(&inner.simulation.state().positions[body.points.clone()])))
+        Ok(vectors(py, &inner.simulation.surface_positions(self.index)))
     }
 
     /// Fields of the cells: deformation_gradient, volume_ratio, cauchy_stress, von_mises, principal_stretches. Freshly

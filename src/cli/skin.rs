@@ -1,5 +1,7 @@
 //! `sinew skin`: adds simulated flesh to a rigged, animated character.
 
+mod art;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -10,10 +12,11 @@ use sinew_rig::{Animation, Flesh, FleshChoice, FleshParams, Rig, RigError, Role}
 use sinew_run::manifest::{Manifest, Origin};
 use sinew_run::run::RunOptions;
 use sinew_scene::motion;
-use sinew_scene::output::check_outputs;
+use sinew_scene::output::{check_outputs, maps_folder};
 use sinew_scene::spec::rig::{self, Keep, MotionRest};
 use sinew_scene::{Dimension, Scene, format_quantity};
 
+use self::art::Art;
 use super::console::{self, Console};
 use super::{Failure, Status, mesh, run, shots};
 
@@ -105,6 +108,9 @@ pub struct Arguments {
     /// Simulates inertia: flesh jiggles
     #[arg(long)]
     pub dynamic: bool,
+
+    #[command(flatten)]
+    pub art: Art,
 
     /// Young's modulus, for example "30 kPa"
     #[arg(long, value_name = "PRESSURE", default_value = "20 kPa")]
@@ -481,6 +487,7 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf], faults: Vec<Stri
         }
         Ok(_) => {}
     }
+    problems.extend(arguments.art.rig_text().err().into_iter().flatten());
     if arguments.bones != "auto"
         && let Err(error) = bones_text(Path::new(&arguments.bones))
     {
@@ -511,6 +518,10 @@ fn strangers(arguments: &Arguments, outputs: &[PathBuf]) -> Vec<PathBuf> {
         };
         candidates.extend(entries.filter(is_part));
     }
+    if arguments.art.has_images() {
+        let maps = outputs[0].with_file_name(maps_folder(&outputs[0]));
+        candidates.extend(std::fs::read_dir(maps).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
     let is_known = |file: &PathBuf| {
         let target = outputs[0].parent().unwrap_or(Path::new(""));
         let relative = file.strip_prefix(target).or_else(|_| file.strip_prefix("."));
@@ -532,6 +543,7 @@ pub(super) fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> R
             rest == format!(".{end}")
                 || (end == "pc2" && rest.starts_with('_') && rest.ends_with(".pc2"))
                 || (matches!(&*end, "usda" | "usdc") && rest == "_textures")
+                || rest == "_maps"
         });
         if belongs {
             let to = target.join(&name);
@@ -619,6 +631,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
             |(name, role): &(String, Role)| format!("{{ name = {}, role = \"{}\" }}", quoted(name), role.name());
         let _ = writeln!(text, "parts = [{}]", arguments.parts.iter().map(table).collect::<Vec<_>>().join(", "));
     }
+    text.push_str(&arguments.art.rig_text().map_err(|problems| Failure::Other(problems.join("\nerror: ")))?);
     // The file with the bones may say how they hold flesh.
     let says_hold = bones.parse::<toml::Table>().is_ok_and(|table| table.contains_key("hold"));
     if arguments.soft && says_hold {
@@ -639,6 +652,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     if arguments.preview {
         text.push_str("apng_frames = 24\nsize = [360, 270]\n");
     }
+    text.push_str(&arguments.art.record_text());
     if let Some(count) = arguments.correctives {
         let _ = writeln!(text, "correctives = {count}");
     }

@@ -59,12 +59,33 @@ pub struct BodyFrame<'a> {
     pub surface_triangles: &'a [[u32; 3]],
     /// Deformed positions of the visible surface \[m\].
     pub surface_positions: Cow<'a, [Vec3]>,
+    /// Whether they are where the nodes carry the surface. Art direction may show less of what the flesh does.
+    pub is_surface_carried: bool,
     /// For each surface vertex the node nearest to it at rest; maps nodal fields to the surface.
     pub surface_nodes: &'a [u32],
     /// Embedding of the surface vertices; `None` when they are the nodes in `surface_nodes`.
     pub surface_embedding: Option<&'a Embedding>,
     /// Deformation and stress for [`BodyFrame::cell_fields`].
     pub cells: Box<dyn CellSource + 'a>,
+}
+
+/// Moves the visible surface of a body after its nodes have carried it: art direction. Forces and contact do not see it.
+///
+/// What it remembers from frame to frame is part of the state ([`crate::state::History::surfaces`]).
+pub trait SurfaceFinish: Send + Sync {
+    /// Number of vectors that it remembers.
+    fn memory_size(&self) -> usize {
+        0
+    }
+
+    /// Fills the memory for a start at rest with the surface where its nodes carry it.
+    fn start(&self, _carried: &[Vec3], _memory: &mut [Vec3]) {}
+
+    /// Takes the memory over a frame of `dt` \[s\], at whose end the nodes carry the surface to `carried`.
+    fn advance(&self, _dt: f64, _carried: &[Vec3], _memory: &mut [Vec3]) {}
+
+    /// Moves the vertices at a time \[s\] from where the nodes carry them.
+    fn finish(&self, time: f64, memory: &[Vec3], surface: &mut [Vec3]);
 }
 
 /// Source of deformation and stress of a body's cells: its constitutive laws, or a recording.

@@ -1,5 +1,6 @@
 //! A running simulation: model, state, control, solver, and the tracks that move the controls.
 
+mod finishes;
 mod observed;
 mod removals;
 mod steps;
@@ -9,6 +10,7 @@ use std::cell::{Cell, OnceCell};
 use sinew_math::Vec3;
 use sinew_math::parallel::in_pool;
 
+use finishes::Finish;
 use observed::Observed;
 pub use removals::Removal;
 use removals::Removals;
@@ -87,6 +89,8 @@ pub struct Simulation {
     removals: Option<Removals>,
     /// What removals replaced, if it is kept.
     past: Option<Vec<(Model, State)>>,
+    /// What moves the visible surfaces of bodies after their nodes.
+    finishes: Vec<Finish>,
     /// Notes from compiling the scene: repairs, and anything that deserves attention.
     pub notes: Vec<String>,
 }
@@ -166,6 +170,7 @@ impl Simulation {
             interrupt: Interrupt::default(),
             removals: None,
             past: None,
+            finishes: Vec::new(),
             notes,
         };
         simulation.set_interrupt(Interrupt::ambient());
@@ -200,6 +205,7 @@ impl Simulation {
             && state.history.previous_positions.len() == all(&history.previous_positions)
             && state.history.previous_velocities.len() == all(&history.previous_velocities)
             && state.history.accelerations.len() == all(&history.accelerations)
+            && state.history.surfaces.len() == history.surfaces.len()
     }
 
     /// The frame of a time.
@@ -247,6 +253,7 @@ impl Simulation {
         if !fresh.history.fiber_start.is_empty() {
             fresh.history.fiber_start.copy_from_slice(&fresh.positions);
         }
+        self.start_finishes(&mut fresh);
         self.set_state(&fresh);
     }
 

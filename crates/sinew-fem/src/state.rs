@@ -90,6 +90,8 @@ pub struct History {
     /// Positions at the start of the last step \[m\], where the force of fibers depends on their speed; empty
     /// elsewhere.
     pub fiber_start: Vec<Vec3>,
+    /// What the finishes of visible surfaces remember ([`crate::frame::SurfaceFinish`]); empty without any.
+    pub surfaces: Vec<Vec3>,
 }
 
 /// What a contact leaves for the next step to begin with.
@@ -161,6 +163,7 @@ impl Clone for History {
             meeting_speeds,
             activations,
             fiber_start,
+            surfaces,
         } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
@@ -171,6 +174,7 @@ impl Clone for History {
         self.spectra.clone_from(spectra);
         self.activations.clone_from(activations);
         self.fiber_start.clone_from(fiber_start);
+        self.surfaces.clone_from(surfaces);
         self.previous_positions.clone_from(previous_positions);
         self.previous_velocities.clone_from(previous_velocities);
         self.accelerations.clone_from(accelerations);

@@ -20,5 +20,6 @@ pub mod record;
 pub mod report;
 pub mod still;
 mod stopwatch;
+mod strain;
 
 pub use stopwatch::Stopwatch;

@@ -21,7 +21,7 @@ use crate::study::StudyCase;
 pub(crate) const FAMILY: &[u8] = b"SINEW-CHECKPOINT-";
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-8\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-9\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,6 +104,7 @@ impl Checkpoint {
             meeting_speeds,
             activations,
             fiber_start,
+            surfaces,
         } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
@@ -131,6 +132,7 @@ impl Checkpoint {
         out.f64s(meeting_speeds);
         out.f64s(activations);
         out.vectors(fiber_start);
+        out.vectors(surfaces);
         out.list(self.held.iter(), |out, (name, value)| {
             out.text(name);
             out.f64(*value);
@@ -206,6 +208,7 @@ impl Checkpoint {
             meeting_speeds: input.f64s(what)?,
             activations: input.f64s(what)?,
             fiber_start: input.vectors(what)?,
+            surfaces: input.vectors(what)?,
         };
         let unknowns = Unknowns { vectors, rotations };
         Ok(Checkpoint {
@@ -310,6 +313,7 @@ mod tests {
                     meeting_speeds: vec![0.0, 1.5],
                     activations: vec![0.0, 0.75],
                     fiber_start: vectors.clone(),
+                    surfaces: vectors.clone(),
                 },
             },
             held: vec![("arm".into(), 0.3)],

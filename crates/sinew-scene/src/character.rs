@@ -12,6 +12,7 @@ use sinew_rig::{
 };
 
 use crate::motion;
+use crate::spec::art::Look;
 use crate::spec::mesh::Repair;
 use crate::spec::rig as spec;
 use crate::value::{Dimension, format_quantity};
@@ -36,6 +37,17 @@ pub struct SceneCharacter {
     pub character: Arc<Character>,
     /// The bones of the simulation, at rest in the world; bones without a shape are left out.
     pub bones: Vec<(AnyShape, Pose)>,
+    /// The paint on its skin.
+    pub paint: Arc<SkinPaint>,
+}
+
+/// Paint on the skin of a character.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SkinPaint {
+    /// The look of each vertex of the flesh's surface; empty without paint and preset.
+    pub looks: Vec<Look>,
+    /// The layers: what was painted, and the share of the skin that it covers, by area.
+    pub layers: Vec<(String, f64)>,
 }
 
 impl Character {

@@ -40,7 +40,7 @@ mod validate;
 mod value;
 pub mod value_table;
 
-pub use character::{Character, SceneCharacter};
+pub use character::{Character, SceneCharacter, SkinPaint};
 pub use diagnostic::{Diagnostic, SceneError, SourceText, Span};
 pub use load::LARGEST_SCENE;
 pub use overrides::Override;

@@ -45,6 +45,8 @@ pub(super) struct StoredBody {
     pub velocities: Vec<Vec3>,
     /// σ₁₁, σ₂₂, σ₃₃, σ₂₃, σ₁₃, σ₁₂ of each cell \[Pa\]; empty if not recorded.
     pub stress: Vec<[f64; 6]>,
+    /// The visible surface, where the nodes do not carry it there; else empty.
+    pub surface: Vec<Vec3>,
 }
 
 impl StoredFrame {
@@ -57,7 +59,11 @@ impl StoredFrame {
             positions: &stored.positions,
             velocities: &stored.velocities,
             surface_triangles: &body.triangles,
-            surface_positions: Cow::Owned(body.surface_positions(&stored.positions)),
+            surface_positions: match stored.surface.is_empty() {
+                true => Cow::Owned(body.surface_positions(&stored.positions)),
+                false => Cow::Borrowed(&stored.surface),
+            },
+            is_surface_carried: stored.surface.is_empty(),
             surface_nodes: &body.nearest_nodes,
             surface_embedding: body.embedding.as_ref(),
             cells: Box::new(StoredCells { mesh: &body.mesh, stored }),
@@ -106,6 +112,8 @@ pub(super) struct FrameLevels {
 /// Flags of the contents of a frame.
 const IS_KEY: u8 = 1;
 const HAS_GEOMETRY: u8 = 2;
+/// Some body has a surface that its nodes do not carry.
+const HAS_SURFACES: u8 = 4;
 
 /// Bytes of a frame; `past` holds the recorded frames before it, latest first. Also returns the frame as it will be
 /// read, and its integers.
@@ -116,7 +124,9 @@ pub(super) fn encode(
     with_geometry: bool,
 ) -> (Vec<u8>, StoredFrame, FrameLevels) {
     let mut out = ByteWriter::default();
-    out.u8(if past.is_empty() { IS_KEY } else { 0 } | if with_geometry { HAS_GEOMETRY } else { 0 });
+    let has_surfaces = with_geometry && frame.bodies.iter().any(|body| !body.is_surface_carried);
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    out.u8(flag(past.is_empty(), IS_KEY) | flag(with_geometry, HAS_GEOMETRY) | flag(has_surfaces, HAS_SURFACES));
     out.u64(frame.index as u64);
     out.f64(frame.time);
     out.u64(frame.topology_revision);
@@ -162,7 +172,13 @@ pub(super) fn encode(
                 let quantizer = Quantizer::for_error(header.error * scale);
                 stress_rows = levels.put(&mut out, quantizer, 6, &values, past).as_chunks().0.to_vec();
             }
-            stored.bodies.push(StoredBody { positions, velocities, stress: stress_rows });
+            let mut surface = Vec::new();
+            if has_surfaces {
+                let shown = if body.is_surface_carried { &[][..] } else { &body.surface_positions };
+                out.u64(shown.len() as u64);
+                surface = vectors(&levels.put(&mut out, quantizers[0], 3, &flat(shown), past));
+            }
+            stored.bodies.push(StoredBody { positions, velocities, stress: stress_rows, surface });
         }
         if header.has_contacts {
             stored.contacts = frame.contacts.to_vec();
@@ -271,7 +287,15 @@ pub(super) fn decode(
             } else {
                 Vec::new()
             };
-            frame.bodies.push(StoredBody { positions, velocities, stress });
+            let mut surface = Vec::new();
+            if flags & HAS_SURFACES != 0 {
+                let count = input.u64("a surface")? as usize;
+                if count != 0 && count != body.nearest_nodes.len() {
+                    return Err(input.broken("a surface"));
+                }
+                surface = vectors(&levels.take(&mut input, 3, count, past)?);
+            }
+            frame.bodies.push(StoredBody { positions, velocities, stress, surface });
         }
         if header.has_contacts {
             frame.contacts = input.list(98, "contacts", |input| read_contact(input, header))?;

@@ -88,7 +88,12 @@ impl Surface {
 
     /// Positions of the vertices for the given node positions.
     pub fn positions(&self, nodes: &[Vec3]) -> Vec<Vec3> {
-        (0..self.vertex_count()).map(|vertex| self.position(vertex, nodes)).collect()
+        self.carried(nodes).collect()
+    }
+
+    /// Positions of the vertices, one after the other.
+    pub fn carried<'a>(&'a self, nodes: &'a [Vec3]) -> impl Iterator<Item = Vec3> + 'a {
+        (0..self.vertex_count()).map(|vertex| self.position(vertex, nodes))
     }
 
     /// Position of one vertex.

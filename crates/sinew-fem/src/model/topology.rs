@@ -83,6 +83,7 @@ impl State {
         history.collider_poses.clone_from(&before.collider_poses);
         history.meeting_speeds.clone_from(&before.meeting_speeds);
         history.activations.clone_from(&before.activations);
+        history.surfaces.clone_from(&before.surfaces);
         (history.contact_exits, history.contact_depths) = (contact_exits, contact_depths);
         history.contact_tangles = contact_tangles;
         history.contact_memory.extend(contact_memory);

@@ -52,7 +52,8 @@ impl Simulation {
                     positions,
                     velocities: &self.state.velocities[body.points.clone()],
                     surface_triangles: &body.surface.triangles,
-                    surface_positions: Cow::Owned(body.surface.positions(positions)),
+                    surface_positions: Cow::Owned(self.surface_positions(index)),
+                    is_surface_carried: self.is_carried(index),
                     surface_nodes: &body.surface.nearest_nodes,
                     surface_embedding: body.surface.embedding.as_ref(),
                     cells: Box::new(BodyCells {

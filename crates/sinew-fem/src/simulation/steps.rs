@@ -37,6 +37,7 @@ impl Simulation {
         }
         let mut report = total.unwrap_or_default();
         report.rollbacks = rollbacks;
+        self.advance_finishes();
         self.frame_index += 1;
         self.report = report;
         self.follow_schedule();

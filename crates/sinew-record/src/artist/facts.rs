@@ -76,6 +76,8 @@ pub struct BodyFacts {
     pub cell: f64,
     /// What was decided about its loose parts.
     pub parts: PartFacts,
+    /// What was painted on it.
+    pub paint: PaintFacts,
     /// Its layers: bones, cells and skin.
     pub layers: LayerFacts,
     /// Comparison of blend skinning with the simulation; `None` before there is a frame.
@@ -149,6 +151,24 @@ impl PartFacts {
     /// Whether there is something to tell: more than one closed part.
     pub fn is_told(&self) -> bool {
         self.decisions.len() > 1 || self.decisions.iter().any(|part| part.open_edges > 0)
+    }
+}
+
+/// Paint on a character.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PaintFacts {
+    /// The preset.
+    pub preset: Option<String>,
+    /// The layers, and the share of the skin that they cover.
+    pub layers: Vec<(String, f64)>,
+    /// What each value is on the skin.
+    pub pictures: Vec<NamedPicture>,
+}
+
+impl PaintFacts {
+    /// Whether there is any.
+    pub fn is_told(&self) -> bool {
+        self.preset.is_some() || !self.layers.is_empty()
     }
 }
 

@@ -74,6 +74,8 @@ fn body(body: &BodyFacts) -> Value {
         "cells": body.cells,
         "cell": body.cell,
         "parts": body.parts.decisions.iter().map(part).collect::<Vec<_>>(),
+        "preset": body.paint.preset,
+        "paint": body.paint.layers.iter().map(|(layer, share)| json!({ "layer": layer, "covers": share })).collect::<Vec<_>>(),
         "bones": body.layers.bones,
         "skin_triangles": body.layers.triangles,
         "inverted_cells": worst(&body.inverted),

@@ -4,6 +4,7 @@
 //! - `watch`: looks at the frames as they are recorded, or replayed after `--resume`, so that both give the same report
 //! - `facts`: the findings as plain data; `json`: the same for programs
 //! - `stretch`: stretch of the triangles of skin
+//! - `paint`: what was painted on a character
 //! - `parts`: the loose parts, colored by what was decided about them
 //! - `pictures`: the strip of frames, the layers of a character, blend skinning beside flesh, and the stretch map
 //! - `advice`: rules from facts to keys of the scene
@@ -13,6 +14,7 @@
 mod advice;
 mod facts;
 mod json;
+mod paint;
 mod parts;
 mod pictures;
 mod stretch;
@@ -21,8 +23,8 @@ mod watch;
 pub(crate) use advice::length;
 pub use advice::{Advice, Remedy};
 pub use facts::{
-    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, NamedPicture, PartFacts,
-    RegionFacts, SlowFrame, StretchFacts, StripPicture, TimeFacts, Worst,
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, NamedPicture, PaintFacts,
+    PartFacts, RegionFacts, SlowFrame, StretchFacts, StripPicture, TimeFacts, Worst,
 };
 pub(crate) use parts::color as part_color;
 pub use watch::{Spent, Watch};

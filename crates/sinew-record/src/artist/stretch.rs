@@ -1,30 +1,11 @@
 //! Stretch of the triangles of skin.
-//!
-//! A triangle with edges $`(e_1, e_2)`$ at rest and $`(d_1, d_2)`$ now is mapped by $`F = D E^{-1}`$ in its plane. Its
-//! stretch is the larger singular value of $`F`$, the square root of the larger eigenvalue of $`C = F^T F`$.
 
 use sinew_math::Vec3;
 
+use crate::strain::strain;
+
 /// Fraction of the skin, by area at rest, that stays below the reported stretch.
 const MOST: f64 = 0.99;
-
-/// Singular values of the map of a triangle, the larger first; `None` for a triangle without area at rest.
-pub(super) fn principal_stretches(rest: [Vec3; 3], now: [Vec3; 3]) -> Option<[f64; 2]> {
-    let [e1, e2] = [rest[1] - rest[0], rest[2] - rest[0]];
-    let [d1, d2] = [now[1] - now[0], now[2] - now[0]];
-    // In the plane at rest with the first axis along e1: E = [[a, b], [0, c]].
-    let a = e1.norm();
-    let (b, c) = (e2.dot(e1) / a, e1.cross(e2).norm() / a);
-    if !(a > 0.0 && c > 0.0 && b.is_finite() && c.is_finite()) {
-        return None;
-    }
-    let f1 = d1 * (1.0 / a);
-    let f2 = (d2 - f1 * b) * (1.0 / c);
-    let (xx, xy, yy) = (f1.dot(f1), f1.dot(f2), f2.dot(f2));
-    let (mean, radius) = (0.5 * (xx + yy), (0.5 * (xx - yy)).hypot(xy));
-    let stretches = [(mean + radius).sqrt(), (mean - radius).max(0.0).sqrt()];
-    stretches.iter().all(|stretch| stretch.is_finite()).then_some(stretches)
-}
 
 /// The skin of a body at rest.
 pub(super) struct Skin {
@@ -67,7 +48,7 @@ impl Skin {
     pub fn stretches(&self, now: &[Vec3]) -> Stretches {
         let stretch = |t: &[u32; 3]| {
             let corners = |places: &[Vec3]| t.map(|v| places[v as usize]);
-            principal_stretches(corners(&self.rest), corners(now)).map_or(f64::NAN, |stretches| stretches[0])
+            strain(corners(&self.rest), corners(now)).map_or(f64::NAN, |strain| strain.stretches[0])
         };
         let of_triangles: Vec<f64> = self.triangles.iter().map(stretch).collect();
         let known = || of_triangles.iter().copied().filter(|stretch| !stretch.is_nan());
@@ -120,35 +101,6 @@ impl Skin {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TRIANGLE: [Vec3; 3] = [Vec3::new(0.1, 0.2, 0.3), Vec3::new(1.4, 0.1, 0.3), Vec3::new(0.6, 1.5, 0.3)];
-
-    /// diag(2, 1) in the plane, and then any rotation, has the singular values 2 and 1.
-    #[test]
-    fn a_triangle_stretched_by_two_in_one_direction() {
-        let angle = 0.7f64;
-        let moved = TRIANGLE.map(|x| {
-            let (x, y) = (2.0 * x.x, x.y);
-            Vec3::new(0.5, x * angle.cos() - y * angle.sin(), x * angle.sin() + y * angle.cos() - 3.0)
-        });
-        let [large, small] = principal_stretches(TRIANGLE, moved).unwrap();
-        assert!((large - 2.0).abs() < 1e-12 && (small - 1.0).abs() < 1e-12, "{large} {small}");
-        let [large, small] = principal_stretches(TRIANGLE, TRIANGLE.map(|x| x * 0.5)).unwrap();
-        assert!((large - 0.5).abs() < 1e-12 && (small - 0.5).abs() < 1e-12);
-        // A simple shear by γ: σ₁ σ₂ = 1 and σ₁² + σ₂² = 2 + γ².
-        let sheared = TRIANGLE.map(|x| Vec3::new(x.x + 0.8 * x.y, x.y, x.z));
-        let [large, small] = principal_stretches(TRIANGLE, sheared).unwrap();
-        assert!((large * small - 1.0).abs() < 1e-12 && (large * large + small * small - 2.64).abs() < 1e-12);
-    }
-
-    #[test]
-    fn triangles_without_area_have_no_stretch() {
-        let flat = [Vec3::zero(), Vec3::unit(0), Vec3::unit(0) * 2.0];
-        assert_eq!(principal_stretches(flat, TRIANGLE), None);
-        assert_eq!(principal_stretches([Vec3::zero(); 3], TRIANGLE), None);
-        assert_eq!(principal_stretches(TRIANGLE, [Vec3::splat(f64::NAN); 3]), None);
-        assert_eq!(principal_stretches(TRIANGLE, [Vec3::zero(); 3]), Some([0.0, 0.0]));
-    }
 
     /// A strip of 200 equal triangles with one pulled out: less than 1 % of the area.
     #[test]

@@ -19,13 +19,14 @@ use sinew_scene::spec::Scene;
 use sinew_scene::spec::mesh::Mesh;
 use sinew_scene::spec::motion::pose;
 use sinew_scene::spec::rig::Rig;
-use sinew_scene::{Character, SceneCharacter};
+use sinew_scene::{Character, SceneCharacter, SkinPaint};
 
 use super::advice::{Settings, advise};
 use super::facts::{
-    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, PartFacts, RegionFacts, SlowFrame,
-    StretchFacts, StripPicture, TimeFacts, Worst,
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, PaintFacts, PartFacts, RegionFacts,
+    SlowFrame, StretchFacts, StripPicture, TimeFacts, Worst,
 };
+use super::paint::paint;
 use super::parts::parts;
 use super::pictures::{Snapshot, color_range, comparison, layers, stretch_map, strip};
 use super::stretch::Skin;
@@ -83,6 +84,7 @@ struct Suspect {
 struct Watched {
     body: usize,
     character: Arc<Character>,
+    paint: Arc<SkinPaint>,
     bones: Vec<ShapeMesh>,
     /// Settings of its skeleton in the scene.
     settings: Rig,
@@ -167,12 +169,18 @@ impl Watch {
     /// Counts intersections of all surfaces with contact; stores their depth, or the frames to examine at the end.
     fn check(&mut self, model: &Model, frame: &Frame<'_>) -> Crossings {
         let depth = self.crossing.depth.get_or_insert_default();
-        if let (Some(crossings), Some(found)) = (frame.probe("check.crossings"), frame.probe("check.penetration")) {
+        // Probes check the flesh, and this the skin that is shown.
+        let is_carried = frame.bodies.iter().all(|body| body.is_surface_carried);
+        let probes = [frame.probe("check.crossings"), frame.probe("check.penetration")];
+        if let ([Some(crossings), Some(found)], true) = (probes, is_carried) {
             depth.take(found, frame.index);
             let at_rest = frame.probe("check.rest_crossings").unwrap_or_default() as usize;
             return Crossings { new: crossings as usize, at_rest };
         }
-        let Some(places) = SurfacePlaces::of_frame(model, frame) else { return Crossings::default() };
+        let Some(mut places) = SurfacePlaces::of_frame(model, frame) else { return Crossings::default() };
+        for (index, body) in frame.bodies.iter().enumerate().filter(|(_, body)| !body.is_surface_carried) {
+            places.move_body(model, index, &body.surface_positions);
+        }
         let finder = self.finder.get_or_insert_with(|| CrossingFinder::new(model));
         let crossings = places.crossings(model, finder);
         let rank = [crossings.new, frame.report.contacts];
@@ -252,12 +260,18 @@ impl Watched {
                 })
                 .collect(),
             motion: character.motion.clone(),
+            paint: PaintFacts {
+                preset: settings.preset.map(|preset| preset.word().into()),
+                layers: read.paint.layers.clone(),
+                pictures: Vec::new(),
+            },
             parts: PartFacts { decisions: character.flesh.decisions.clone(), pictures: Vec::new() },
             ..BodyFacts::default()
         };
         Some(Self {
             body,
             character,
+            paint: read.paint.clone(),
             bones: read.bones.iter().map(|(shape, pose)| placed_mesh(shape, pose, 0.0)).collect(),
             settings: settings.clone(),
             scale: data.scale,
@@ -353,6 +367,7 @@ impl Watched {
             let to_scene = |x: Vec3| self.place.to_world(x * self.scale);
             self.facts.parts.pictures = parts(scene, &self.character, to_scene);
         }
+        self.facts.paint.pictures = paint(scene, &self.paint, self.skin.rest(), self.skin.triangles());
         let pictures = self.moment.as_ref().map(|moment| {
             let blended = self.blended(moment.time);
             comparison(scene, triangles, moment, self.body, &blended)

@@ -194,8 +194,8 @@ fn keys(set: &str) -> impl Iterator<Item = &str> {
 fn no_effect(set: &str) -> Option<ConvertError> {
     /// Keys of `[record]` that say what a run records and writes.
     #[rustfmt::skip]
-    const OUTPUTS: [&str; 25] = [
-        "correctives", "vtu", "usd", "glb", "obj", "ply", "pc2", "mdd", "skin", "skin_frames", "skin_shutter", "npz", "csv", "png", "apng",
+    const OUTPUTS: [&str; 26] = [
+        "correctives", "skin_maps", "vtu", "usd", "glb", "obj", "ply", "pc2", "mdd", "skin", "skin_frames", "skin_shutter", "npz", "csv", "png", "apng",
         "films", "plots", "report", "recording", "error", "stress", "contacts", "checkpoint", "every", "pictures",
     ];
     let (first, second) = (keys(set).next()?, keys(set).nth(1));

@@ -17,12 +17,7 @@ const DECODER_BYTES: usize = 64 << 20;
 
 /// Reads an image of at most `most` texels; a larger one is halved. The error says what is wrong with it.
 pub(super) fn texture(bytes: &[u8], most: usize) -> Result<Texture, String> {
-    let (width, height, rgba) = match bytes {
-        [] => return Err("it has no bytes".into()),
-        [0x89, b'P', b'N', b'G', ..] => from_png(bytes)?,
-        [0xff, 0xd8, 0xff, ..] => from_jpeg(bytes)?,
-        _ => return Err("it is neither PNG nor JPEG".into()),
-    };
+    let (width, height, rgba) = pixels(bytes)?;
     Texture::new(width, height, rgba, most).ok_or_else(|| "it is incomplete".into())
 }
 
@@ -34,7 +29,17 @@ pub(crate) fn decode_png(bytes: &[u8]) -> Option<Image> {
 }
 
 /// Width, height and four bytes per pixel.
-type Rgba = (usize, usize, Vec<u8>);
+pub type Rgba = (usize, usize, Vec<u8>);
+
+/// Reads an image, PNG or JPEG. The error says what is wrong with it.
+pub fn pixels(bytes: &[u8]) -> Result<Rgba, String> {
+    match bytes {
+        [] => Err("it has no bytes".into()),
+        [0x89, b'P', b'N', b'G', ..] => from_png(bytes),
+        [0xff, 0xd8, 0xff, ..] => from_jpeg(bytes),
+        _ => Err("it is neither PNG nor JPEG".into()),
+    }
+}
 
 fn from_png(bytes: &[u8]) -> Result<Rgba, String> {
     let text = |error: ::png::DecodingError| error.to_string();

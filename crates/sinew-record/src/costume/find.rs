@@ -50,7 +50,12 @@ impl Wardrobe {
             let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
             match Character::load(scene.source.folder(), &mesh.surface, settings, mesh.repair) {
                 Ok(character) => {
-                    characters.push(SceneCharacter { body, character: Arc::new(character), bones: Vec::new() });
+                    characters.push(SceneCharacter {
+                        body,
+                        character: Arc::new(character),
+                        bones: Vec::new(),
+                        paint: Arc::default(),
+                    });
                 }
                 // Why is told by `sinew check`.
                 Err(_) => notes.push(format!(

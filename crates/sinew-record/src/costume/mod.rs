@@ -23,6 +23,7 @@ use sinew_scene::spec::rig::Rig as Settings;
 use sinew_scene::{Character, SceneCharacter};
 
 pub(crate) use self::decode::decode_png;
+pub use self::decode::pixels;
 use self::materials::{Look, Materials};
 use crate::record::shapes::points_f32;
 

@@ -168,7 +168,12 @@ fn load_characters(scene: &Scene) -> Result<Vec<SceneCharacter>, RecordError> {
         let character = Character::load(scene.source.folder(), &mesh.surface, settings, mesh.repair)
             .map_err(|mut problems| problems.pop().map_or_else(String::new, |(_, reason)| reason))
             .map_err(|reason| RecordError::Unsupported { format: "skin", reason })?;
-        characters.push(SceneCharacter { body, character: Arc::new(character), bones: Vec::new() });
+        characters.push(SceneCharacter {
+            body,
+            character: Arc::new(character),
+            bones: Vec::new(),
+            paint: Arc::default(),
+        });
     }
     Ok(characters)
 }
@@ -202,7 +207,13 @@ fn open_skins(
             frames: scene.record.skin_frames,
             open: scene.record.skin_shutter,
         };
-        recorders.push(Box::new(SkinRecorder::create(path, format, character, settings.clone(), stand, shutter)?));
+        let recorder = SkinRecorder::create(path, format, character, settings.clone(), stand, shutter)?;
+        // Images stand beside the first file.
+        let has_images = scene.record.skin.first().is_some_and(|first| first == name);
+        recorders.push(match &scene.record.skin_maps {
+            Some(maps) => Box::new(recorder.with_maps(maps.clone(), has_images)),
+            None => Box::new(recorder),
+        });
     }
     Ok(())
 }
@@ -316,6 +327,7 @@ pub(crate) mod tests {
             velocities: &velocities,
             surface_triangles: surface.triangles(),
             surface_positions: nodes.iter().map(|&node| moved[node as usize]).collect(),
+            is_surface_carried: true,
             surface_nodes: &nodes,
             surface_embedding: None,
             cells: Box::new(NoCells),

@@ -5,6 +5,7 @@
 //! times are those of the animation.
 
 mod correctives;
+mod maps;
 mod shading;
 mod shutter;
 mod usd;
@@ -22,6 +23,7 @@ use sinew_scene::output::{SkinFormat, file_stem, with_part};
 use sinew_scene::spec::rig::Rig as Settings;
 use sinew_scene::{Character, Dimension, format_number, format_quantity};
 
+use self::maps::{SkinMaps, VertexStrain};
 use self::shading::Shading;
 pub(crate) use self::shutter::Shutter;
 use super::FileRecorder;
@@ -44,6 +46,13 @@ pub(crate) struct Stand {
     pub correctives: Option<usize>,
 }
 
+impl Stand {
+    /// From the character in its file to the scene.
+    fn to_scene(&self, x: Vec3) -> Vec3 {
+        self.place.to_world(x * self.scale)
+    }
+}
+
 /// Writes an animated character.
 pub(crate) struct SkinRecorder {
     path: PathBuf,
@@ -55,6 +64,8 @@ pub(crate) struct SkinRecorder {
     /// Unique names of the pieces.
     names: Vec<String>,
     shading: Shading,
+    /// Wrinkle and stretch maps.
+    maps: Option<SkinMaps>,
     /// USD: extents, points and normals of each piece.
     usd: Option<UsdFile>,
     /// PC2: points of each piece.
@@ -98,6 +109,7 @@ impl SkinRecorder {
             stand,
             shutter,
             names,
+            maps: None,
             usd: None,
             samples: None,
             frames: Vec::new(),
@@ -108,6 +120,19 @@ impl SkinRecorder {
             notes: Vec::new(),
             is_finished: false,
         })
+    }
+
+    /// The peaks of wrinkle and stretch at the vertices of a piece; empty without maps.
+    fn peaks(&self, piece: usize) -> Vec<[f32; 2]> {
+        self.maps.as_ref().map_or_else(Vec::new, |maps| maps.peaks(piece))
+    }
+
+    /// Puts the peaks of wrinkle and stretch on a part of a .glb file.
+    fn add_peaks(&self, piece: usize, part: &mut sinew_rig::Part) {
+        let peaks = self.peaks(piece);
+        for (k, name) in ["_WRINKLE", "_STRETCH"].into_iter().enumerate().filter(|_| !peaks.is_empty()) {
+            part.numbers.insert(name.into(), peaks.iter().map(|peak| peak[k]).collect());
+        }
     }
 
     fn part(&self, piece: &Piece) -> &sinew_rig::Part {
@@ -122,21 +147,32 @@ impl SkinRecorder {
         let flesh = &frame.bodies[self.stand.body].surface_positions;
         let motions = self.character.performance(&self.settings).motions(frame.time);
         let pieces = &self.character.flesh.pieces;
-        let Stand { scale, place, .. } = &self.stand;
-        let to_scene = |x: Vec3| place.to_world(x * *scale);
+        let to_scene = |x: Vec3| self.stand.to_scene(x);
         let placed: Vec<Vec<Vec3>> =
             pieces.iter().map(|piece| self.character.flesh.place_piece(piece, flesh, &motions, to_scene)).collect();
+        let (strains, full) = match &mut self.maps {
+            Some(maps) => (maps.strains(&placed), maps.full()),
+            None => (Vec::new(), 0.0),
+        };
+        if self.shutter.is_whole(frame.index) && self.maps.as_ref().is_some_and(SkinMaps::has_frames) {
+            let levels = |piece: &Vec<VertexStrain>| piece.iter().map(|strain| strain.levels(full)).collect();
+            self.write_images(&strains.iter().map(levels).collect::<Vec<_>>(), Some(code))?;
+        }
+        let pieces = &self.character.flesh.pieces;
         let time = self.settings.start + (frame.time - self.settings.preroll).max(0.0);
         match self.format {
             SkinFormat::Usd => {
                 let normals = self.shading.normals(&placed);
+                let sampled = self.sampled().len();
                 let usd = match &mut self.usd {
                     Some(file) => file,
-                    none => none.insert(UsdFile::create(&self.path, usd::SAMPLED.len() * pieces.len())?),
+                    none => none.insert(UsdFile::create(&self.path, sampled * pieces.len())?),
                 };
                 for (k, (points, normals)) in placed.iter().zip(normals).enumerate() {
-                    for (j, value) in usd::sample_values(points_f32(points), normals).iter().enumerate() {
-                        usd.push(usd::SAMPLED.len() * k + j, code, value)?;
+                    let shape = usd::sample_values(points_f32(points), normals);
+                    let strains = strains.get(k).map(|strains| usd::strain_values(strains, full));
+                    for (j, value) in shape.iter().chain(strains.iter().flatten()).enumerate() {
+                        usd.push(sampled * k + j, code, value)?;
                     }
                 }
             }
@@ -172,6 +208,11 @@ impl SkinRecorder {
             self.notes.push(format!("{file} is not written: the run has no frame of the animation{begin}"));
             return Ok(());
         }
+        if self.maps.as_ref().is_some_and(SkinMaps::has_peaks) {
+            let peaks = (0..self.character.flesh.pieces.len()).map(|piece| self.peaks(piece)).collect::<Vec<_>>();
+            self.write_images(&peaks, None)?;
+        }
+        self.files.extend(self.maps.iter().flat_map(SkinMaps::files).cloned());
         match self.format {
             SkinFormat::Usd => match self.usd.take() {
                 Some(file) => self.write_usd(file),
@@ -230,6 +271,7 @@ impl SkinRecorder {
             });
             let mut part = self.part(piece).clone();
             part.triangles = self.triangles(piece);
+            self.add_peaks(k, &mut part);
             let positions = widen(&fit.base);
             (part.positions, part.normals, part.weights) = (positions, turned.base, Weights::default());
             let target = |(points, normals): (&Vec<[f32; 3]>, Vec<[f32; 3]>)| MorphTarget {

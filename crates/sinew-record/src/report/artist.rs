@@ -35,6 +35,9 @@ pub(super) fn sections(html: &mut String, facts: &ArtistFacts) {
         if body.parts.is_told() {
             section(html, &format!("Parts{}", of(body)), &parts(body));
         }
+        if body.paint.is_told() {
+            section(html, &format!("Paint{}", of(body)), &paint(body));
+        }
         section(html, &format!("Layers{}", of(body)), &layers(body));
         if let Some(facts) = &body.comparison {
             section(html, &format!("Blend skinning and flesh{}", of(body)), &comparison(facts, &body.name));
@@ -208,6 +211,26 @@ fn parts(body: &BodyFacts) -> String {
     }
     html += "<p class=\"note\">To decide otherwise: <code>parts = [{ name = \"…\", role = \"on_bone\" }]</code> in the rig of              the scene, or <code>sinew skin --part NAME=on_bone</code>.</p></div>";
     html
+}
+
+/// What was painted, with pictures.
+fn paint(body: &BodyFacts) -> String {
+    let pictures = body.paint.pictures.iter();
+    let pictures: String = pictures
+        .map(|view| figure(view, &format!("paint of {} at rest: {}", body.name, view.name), &view.name))
+        .collect();
+    let mut html = format!("<div class=\"card stretch\"><div class=\"views\">{pictures}</div>");
+    if let Some(preset) = &body.paint.preset {
+        let _ = write!(html, "<p class=\"note\">Preset <b>{}</b>.</p>", escaped(preset));
+    }
+    if body.paint.layers.is_empty() {
+        return html + "</div>";
+    }
+    html += "<table><tr><th>Layer</th><th>Covers</th></tr>";
+    for (layer, share) in &body.paint.layers {
+        let _ = write!(html, "<tr><td>{}</td><td>{:.0} % of the skin</td></tr>", escaped(layer), 100.0 * share);
+    }
+    html + "</table></div>"
 }
 
 fn layers(body: &BodyFacts) -> String {

@@ -8,19 +8,25 @@ use sinew_fem::material::{ElasticModuli, MaterialSpec, VolumeForm};
 use sinew_fem::model::PinParams;
 use sinew_fem::start::{Start, scrambled};
 use sinew_fem::{BodyParams, Deformation, Interrupt};
-use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
+use sinew_geometry::{CellMesh, HexLattice};
 use sinew_math::Vec3;
-use sinew_scene::spec::NonlinearSolver;
+use sinew_scene::spec::art::Preset;
 use sinew_scene::spec::body::{self, Body, StartShape, VolumeTerm};
 use sinew_scene::spec::material::{FIBER_FIELD, Gradient, MaterialMap, MaterialRegion, material_spec};
 use sinew_scene::spec::motion::pose;
 use sinew_scene::spec::record::{LOAD_SET, PIN_SET};
-use sinew_scene::{Diagnostic, Dimension, format_quantity};
+use sinew_scene::spec::rig::Hold;
+use sinew_scene::spec::{NonlinearSolver, SolverKind};
+use sinew_scene::{Diagnostic, Dimension, SkinPaint, format_number, format_quantity};
 
+use super::bones::RigBone;
+use super::jiggle::JiggleParams;
 use super::material_map::{Canvas, Painting};
 use super::mesh::MeshParts;
+use super::paint::CellPaint;
 use super::regions::Regions;
+use super::rig::RiggedBody;
 use super::{Compiler, pivot};
 
 /// Data of a body for later steps.
@@ -73,7 +79,12 @@ impl Compiler<'_> {
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let painting = surface.as_ref().map(|(surface, _)| Painting { surface, fields: &corner_fields });
         let canvas = Canvas { mesh: &mesh, surface: painting };
-        let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
+        let (bones, paint) = self.bones_and_paint(index, body, rigged.as_deref(), lattice.as_ref())?;
+        let cell_paint = surface
+            .as_ref()
+            .zip(lattice.as_ref())
+            .and_then(|((surface, _), lattice)| CellPaint::of(&paint, surface, &mesh, lattice.cell, &bones));
+        let mut materials = self.materials(index, body, &canvas, &regions, &inside, cell_paint.as_ref())?;
         if materials.iter().any(|spec| spec.law().is_objective() && spec.lame().1 < 0.0) {
             self.notes.push(format!(
                 "body \"{}\" widens when stretched (Poisson's ratio below zero): the energy of such a law falls without bound at large strains",
@@ -85,6 +96,13 @@ impl Compiler<'_> {
         let densities = match inside.is_empty() {
             true => vec![body.density; mesh.cell_count()],
             false => inside.iter().map(|fraction| fraction * body.density).collect(),
+        };
+        let densities = match &cell_paint {
+            Some(paint) => {
+                let mix = |(density, fat): (f64, &f64)| density * (1.0 + fat * (paint.density / body.density - 1.0));
+                densities.into_iter().zip(&paint.fat).map(mix).collect()
+            }
+            None => densities,
         };
         let is_moved = body.rotation.is_some() || body.position != [0.0; 3];
         let mesh = match is_moved {
@@ -133,9 +151,51 @@ impl Compiler<'_> {
             self.builder.inversion_barrier(index);
         }
         if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {
-            self.follow_bones(index, body, &place, lattice, rigged)?;
+            self.follow_bones(index, body, &place, lattice, rigged, bones, paint)?;
         }
         Ok(CompiledBody { regions, rest, pose: place, manufactured })
+    }
+
+    /// The bones of a character, and the paint on its skin.
+    fn bones_and_paint(
+        &mut self,
+        index: usize,
+        body: &Body,
+        rigged: Option<&RiggedBody>,
+        lattice: Option<&HexLattice>,
+    ) -> Result<(Vec<RigBone>, SkinPaint), Vec<Diagnostic>> {
+        let (Some(rig), Some(rigged), Some(lattice)) = (&body.rig, rigged, lattice) else {
+            return Ok(Default::default());
+        };
+        let paint = self.paint_skin(index, rig, body.scale, &rigged.character);
+        let bones = self.bones(index, body, rig, &rigged.character);
+        // What is wrong with either is told.
+        let (paint, mut bones) = match (paint, bones) {
+            (Ok(paint), Ok(bones)) => (paint, bones),
+            (paint, bones) => return Err([paint.err(), bones.err()].into_iter().flatten().flatten().collect()),
+        };
+        self.choose_holds(body, &mut bones, &rigged.character.flesh, lattice.cell);
+        for (layer, share) in &paint.layers {
+            self.notes.push(format!("{}: paint on {:.0} % of the skin, {layer}", body.name, 100.0 * share));
+        }
+        let is_static = self.scene.solver.kind == SolverKind::Quasistatic;
+        let jiggle = rig.jiggle.clone().or_else(|| rig.preset.map(Preset::jiggle));
+        if let Some(jiggle) = jiggle.filter(|_| is_static) {
+            let depth = |x: &Vec3| {
+                let holding = bones.iter().filter(|bone| bone.hold != Hold::Slide);
+                holding.map(|bone| bone.distance(*x * body.scale, 0.0)).fold(f64::INFINITY, f64::min).max(0.0)
+            };
+            let depths = rigged.character.flesh.surface.positions().iter().map(depth).collect();
+            self.notes.push(format!(
+                "{}: the skin swings at {} and {} % beyond its rest, after contact",
+                body.name,
+                format_quantity(jiggle.frequency, Dimension::FREQUENCY),
+                format_number(100.0 * jiggle.overshoot)
+            ));
+            let shares = paint.looks.iter().map(|look| look.jiggle).collect();
+            self.jiggles.push(JiggleParams { body: index, jiggle, depths, shares });
+        }
+        Ok((bones, paint))
     }
 
     /// The mesh with the nodes of pins and loads as sets, for pictures and other programs.
@@ -177,6 +237,7 @@ impl Compiler<'_> {
         canvas: &Canvas<'_>,
         regions: &Regions,
         inside: &[f64],
+        paint: Option<&CellPaint>,
     ) -> Result<Vec<MaterialSpec>, Vec<Diagnostic>> {
         let mesh = canvas.mesh;
         let mut materials = vec![material_spec(&body.material); mesh.cell_count()];
@@ -200,6 +261,9 @@ impl Compiler<'_> {
                 }
                 Err(message) => problems.push(self.scene.problem(&path, message)),
             }
+        }
+        if let Some(paint) = paint {
+            materials.iter_mut().enumerate().for_each(|(cell, spec)| *spec = paint.apply(cell, spec));
         }
         // The stiffness of a cell that the surface cuts is proportional to the fraction of flesh in it.
         let least = if body.rig.is_some() { MIN_IN_FOLDS } else { MIN_STIFFNESS };

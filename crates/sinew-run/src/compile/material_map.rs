@@ -1,14 +1,12 @@
 //! Material parameters painted on a surface, as a vertex attribute or a texture, or given as a field of a volume mesh.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
-use png::{ColorType, Decoder, Transformations};
 use sinew_geometry::mesh::NearestPlaces;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_io::Field;
 use sinew_math::Vec3;
+use sinew_record::costume::pixels;
 
 /// The attribute with the texture coordinates of a corner.
 const PLACES: &str = "TEXCOORD_0";
@@ -43,8 +41,27 @@ impl Painting<'_> {
         let Some(places) = self.fields.iter().find(|field| field.name == PLACES && field.components == 2) else {
             return Err(no_places());
         };
-        let picture = Picture::load(path)?;
+        let picture = Picture::load(path, None)?;
         Ok(self.nearest(places, points).into_iter().map(|[u, v, _]| picture.at(u, v)).collect())
+    }
+
+    /// A component of an attribute, the first unless told otherwise, at each corner of the triangles. NaN where it has no
+    /// value. `None` if the attribute does not exist or has fewer components.
+    pub fn corners_of_attribute(&self, name: &str, component: Option<usize>) -> Option<Vec<f64>> {
+        let field = self.fields.iter().find(|field| field.name == name)?;
+        let component = component.unwrap_or_default();
+        let rows = field.values.chunks_exact(field.components);
+        (component < field.components).then(|| rows.map(|row| row[component]).collect())
+    }
+
+    /// The brightness of an image, or one of its channels, at each corner of the triangles, from 0 to 1. NaN where the image
+    /// is transparent.
+    pub fn corners_of_texture(&self, path: &Path, channel: Option<usize>) -> Result<Vec<f64>, String> {
+        let Some(places) = self.fields.iter().find(|field| field.name == PLACES && field.components == 2) else {
+            return Err(no_places());
+        };
+        let picture = Picture::load(path, channel)?;
+        Ok(places.values.as_chunks().0.iter().map(|&[u, v]| picture.at(u, v)).collect())
     }
 
     /// Names of all attributes.
@@ -126,25 +143,19 @@ struct Picture {
 }
 
 impl Picture {
-    fn load(path: &Path) -> Result<Self, String> {
+    /// Its brightness, or one of its channels.
+    fn load(path: &Path, channel: Option<usize>) -> Result<Self, String> {
         let failed = |reason: String| format!("{}: {reason}", path.display());
-        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
-        let mut decoder = Decoder::new(BufReader::new(file));
-        decoder.set_transformations(Transformations::normalize_to_color8());
-        let mut reader = decoder.read_info().map_err(|error| failed(error.to_string()))?;
-        let size = reader.output_buffer_size().ok_or_else(|| failed("the image is too large".into()))?;
-        let mut bytes = vec![0; size];
-        let info = reader.next_frame(&mut bytes).map_err(|error| failed(error.to_string()))?;
-        let channels = info.color_type.samples();
-        let has_opacity = matches!(info.color_type, ColorType::GrayscaleAlpha | ColorType::Rgba);
-        let pixel = |pixel: &[u8]| {
-            let colors = &pixel[..channels - usize::from(has_opacity)];
-            let brightness = colors.iter().map(|&c| f64::from(c)).sum::<f64>() / (255.0 * colors.len() as f64);
-            let opacity = if has_opacity { f64::from(pixel[channels - 1]) / 255.0 } else { 1.0 };
-            [brightness, opacity]
+        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let (width, height, rgba) = pixels(&bytes).map_err(failed)?;
+        let part = |byte: u8| f64::from(byte) / 255.0;
+        let pixel = |&[r, g, b, a]: &[u8; 4]| match channel {
+            // Opacity that is painted is no hole.
+            Some(3) => [part(a), 1.0],
+            Some(channel) => [part([r, g, b][channel]), part(a)],
+            None => [[r, g, b].iter().map(|&c| f64::from(c)).sum::<f64>() / (3.0 * 255.0), part(a)],
         };
-        let pixels: Vec<[f64; 2]> = bytes[..info.buffer_size()].chunks_exact(channels).map(pixel).collect();
-        Ok(Self { size: [info.width as usize, info.height as usize], pixels })
+        Ok(Self { size: [width, height], pixels: rgba.as_chunks().0.iter().map(pixel).collect() })
     }
 
     /// Brightness at (u, v), with v downward, interpolated between the centers of pixels. Beyond the image it repeats;

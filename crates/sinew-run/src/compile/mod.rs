@@ -9,10 +9,12 @@ mod columns;
 mod contact;
 mod drive;
 mod forces;
+mod jiggle;
 mod layers;
 mod material_map;
 mod mesh;
 mod muscles;
+mod paint;
 mod pins;
 mod probes;
 mod regions;
@@ -35,6 +37,7 @@ use sinew_scene::spec::{self, Scene};
 use sinew_scene::{Diagnostic, SceneError, format_number, nearest};
 
 use self::drive::{ChannelMotion, TrackDriver};
+use self::jiggle::JiggleParams;
 pub(crate) use self::solver::substeps;
 use crate::overview::RegionSize;
 use crate::value_names;
@@ -94,6 +97,7 @@ struct Compiler<'a> {
     /// Bones over which flesh slides: colliders after those of the scene.
     bones: Vec<ColliderParams>,
     characters: Vec<SceneCharacter>,
+    jiggles: Vec<JiggleParams>,
     counts_regions: bool,
 }
 
@@ -107,6 +111,7 @@ impl<'a> Compiler<'a> {
             driver: TrackDriver::default(),
             bones: Vec::new(),
             characters: Vec::new(),
+            jiggles: Vec::new(),
             counts_regions: false,
         }
     }
@@ -173,6 +178,9 @@ impl Compiler<'_> {
         let driver = std::mem::take(&mut self.driver);
         let mut simulation = Simulation::new(model, solver, params, vec![Box::new(driver)], probes);
         simulation.notes = std::mem::take(&mut self.notes);
+        let characters = std::mem::take(&mut self.characters);
+        self.jiggle(&characters, &mut simulation).map_err(|problems| scene.error(problems))?;
+        paint::show_answers(scene, &characters, &mut simulation);
         self.schedule(&mut simulation, parts, &removals).map_err(|problem| scene.error(vec![problem]))?;
         let unknown = value_names::unknown(scene, simulation.probe_names());
         if !unknown.is_empty() {
@@ -180,7 +188,7 @@ impl Compiler<'_> {
         }
         let regions =
             if self.counts_regions { bodies.iter().map(|body| body.regions.sizes()).collect() } else { vec![] };
-        Ok(Compiled { simulation, characters: self.characters, regions })
+        Ok(Compiled { simulation, characters, regions })
     }
 
     /// Reports commands for activations that muscles cannot follow.

@@ -17,7 +17,7 @@ use sinew_scene::spec::body::Body;
 use sinew_scene::spec::material::material_spec;
 use sinew_scene::spec::mesh::{FillMesh, Mesh, Repair};
 use sinew_scene::spec::rig::{Hold, Rig};
-use sinew_scene::{Character, Diagnostic, Dimension, Interpolation, SceneCharacter, Track, format_quantity};
+use sinew_scene::{Character, Diagnostic, Dimension, Interpolation, SceneCharacter, SkinPaint, Track, format_quantity};
 
 use super::Compiler;
 use super::bones::{RigBone, at_rest};
@@ -29,7 +29,7 @@ use super::rig_checks::Held;
 /// circles by the cube of the angle.
 const SAMPLES_PER_FRAME: usize = 4;
 /// Nodes within this many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
-const HARD_REACH: f64 = 0.87;
+pub(super) const HARD_REACH: f64 = 0.87;
 /// Minimum number of cells from the axis of a bone to the skin for `hold = "auto"` to choose hard. With fewer, most
 /// nodes around the bone are held: where such parts meet, the skin cannot give way.
 const HARD_DEPTH: f64 = 2.0;
@@ -87,11 +87,11 @@ impl Compiler<'_> {
         place: &Pose,
         lattice: &HexLattice,
         rigged: &RiggedBody,
+        bones: Vec<RigBone>,
+        paint: SkinPaint,
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
         let is_repaired = matches!(&body.mesh, Mesh::Fill(mesh) if mesh.repair == Repair::Auto);
-        let mut bones = self.bones(index, body, rig, &rigged.character)?;
-        self.choose_holds(body, &mut bones, &rigged.character.flesh, lattice.cell);
         let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
         self.problems.extend(strays);
         if bones.iter().all(|bone| bone.hold == Hold::Slide) {
@@ -102,7 +102,8 @@ impl Compiler<'_> {
             ]);
         }
         let character = rigged.character.clone();
-        self.characters.push(SceneCharacter { body: index, character, bones: at_rest(&bones, place) });
+        let at_rest = at_rest(&bones, place);
+        self.characters.push(SceneCharacter { body: index, character, bones: at_rest, paint: Arc::new(paint) });
         let owners = owners(lattice, &rigged.joint_of, &rigged.character.flesh, &bones);
         let tracks = self.joint_tracks(body, rig, place, rigged);
         let mut drivers: Vec<Option<FollowedBy>> = vec![None; rigged.character.flesh.joints.len()];
@@ -192,7 +193,7 @@ impl Compiler<'_> {
     }
 
     /// Decides which bones with `hold = "auto"` hold flesh softly, and notes them.
-    fn choose_holds(&mut self, body: &Body, bones: &mut [RigBone], flesh: &Flesh, cell: f64) {
+    pub(super) fn choose_holds(&mut self, body: &Body, bones: &mut [RigBone], flesh: &Flesh, cell: f64) {
         if bones.iter().all(|bone| bone.hold != Hold::Auto) {
             return;
         }

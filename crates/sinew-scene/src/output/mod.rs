@@ -9,6 +9,6 @@ mod plan;
 pub use self::guard::{OutputClash, check_outputs};
 pub use self::names::{
     CHECKPOINT, FilmFormat, MANIFEST, PREVIOUS, RECORDING, SkinFormat, UsdEncoding, animation_path, file_stem,
-    skin_files, stem, with_part,
+    maps_folder, skin_files, stem, with_part,
 };
 pub use self::plan::{Clash, OutputPlan, PlannedFile, entries};

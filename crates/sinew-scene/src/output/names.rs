@@ -120,6 +120,11 @@ pub fn file_stem(name: &str, part: usize) -> String {
     if stem.is_empty() { format!("body{part}") } else { stem }
 }
 
+/// The folder of the wrinkle and stretch maps beside a character.
+pub fn maps_folder(path: &Path) -> String {
+    format!("{}_maps", file_stem(&stem(path), 0))
+}
+
 /// `folder/stem_part.pc2` for `folder/stem.pc2`.
 pub fn with_part(path: &Path, part: Option<&str>) -> PathBuf {
     let Some(part) = part else { return path.into() };

@@ -8,9 +8,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::names::{
-    CHECKPOINT, MANIFEST, PREVIOUS, RECORDING, SkinFormat, UsdEncoding, animation_path, file_stem, skin_files, stem,
+    CHECKPOINT, MANIFEST, PREVIOUS, RECORDING, SkinFormat, UsdEncoding, animation_path, file_stem, maps_folder,
+    skin_files, stem,
 };
 use crate::spec::Scene;
+use crate::spec::record::SkinTextures;
 
 /// One file, or a family of files, below the output folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -255,6 +257,9 @@ impl OutputPlan {
                         self.files.push(PlannedFile::many(&key, "", format!("{stem}_"), ".pc2"));
                     }
                     _ => {}
+                }
+                if k == 0 && scene.record.skin_maps.as_ref().is_some_and(|maps| maps.textures != SkinTextures::None) {
+                    self.files.push(PlannedFile::many("record.skin_maps", &maps_folder(&path), "", ".png"));
                 }
                 self.one(&key, path);
             }

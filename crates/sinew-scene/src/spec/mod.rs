@@ -3,6 +3,7 @@
 //! Each table is declared once; decoder, schema and reference page come from the declaration. Laws declare their keys
 //! themselves; sources of meshes call their generators. Forces are elsewhere.
 
+pub mod art;
 pub mod body;
 pub mod contact;
 pub mod expect;

@@ -152,6 +152,32 @@ table! {
     }
 }
 
+words! {
+    /// Images of wrinkle and stretch maps.
+    pub enum SkinTextures {
+        /// None: the maps are at the vertices only.
+        "none" => None,
+        /// One for each surface, with the largest values of all frames.
+        "peak" => Peak,
+        /// One for each surface and frame.
+        "frames" => Frames,
+    }
+}
+
+table! {
+    /// Wrinkle and stretch maps of the skin of characters, against rest. The wrinkle is 1/σ₂ − 1 and the stretch σ₁ − 1, with
+    /// the largest and smallest factor on lengths in the skin, σ₁ and σ₂; both are divided by `full` and cut to 0 to 1.
+    pub struct SkinMaps as "skin maps" {
+        /// Images on the texture coordinates, beside the first file of `skin` in a folder that ends in `_maps`: red is
+        /// wrinkle, green stretch, linear.
+        textures: SkinTextures = word(), default("peak");
+        /// Width and height of these images in pixels.
+        size: usize = whole(16, 8192), default(1024);
+        /// The strain at which a map is 1: with 0.5, lengths that grow or shrink by a factor of 1.5.
+        full: f64 = number().positive().at_most(100.0), default(0.5);
+    }
+}
+
 table! {
     /// Files to write to the output folder. `true` or a file name switches a file on.
     pub struct Record as "record" {
@@ -184,6 +210,10 @@ table! {
         /// motion blur, USD files get the frames in between that `every` skips, at fractional time codes; .pc2 files
         /// get all frames.
         skin_shutter: Option<[f64; 2]> = fixed(number().at_least(-1.0).at_most(1.0)), optional, example([-0.25, 0.25]);
+        /// Wrinkle and stretch maps: values per vertex in USD (`primvars:tension`, `primvars:strain`,
+        /// `primvars:wrinkleDirection`, frame by frame) and .glb files of `skin` (`_WRINKLE`, `_STRETCH`: the largest of all
+        /// frames), and images.
+        skin_maps: Option<SkinMaps> = table(), optional, example({ textures = "frames", size = 2048 });
         /// All data as arrays for NumPy: one .npz.
         npz: Output = OutputCodec, default(false);
         /// Probes and measurements over time: one .csv.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::art::{Jiggle, Paint, Preset};
 use crate::{
     decode::{
         codec::{flag, length, name, number, quantity, text, word},
@@ -155,5 +156,11 @@ table! {
         attachment_stiffness: f64 = number().positive(), default(10), example(100);
         /// Soft bones: a factor on `attachment_stiffness`, painted on the skin.
         attachment_stiffness_map: Option<AttachmentStiffnessMap> = table(), optional, example({ attribute = "_ATTACHMENT", factor = [0.1, 1] });
+        /// A kind of flesh to start from.
+        preset: Option<Preset> = word(), optional, example("stocky");
+        /// Layers of paint: stiffness, fat, sliding, and how much the skin shows of jiggle and of the flesh's answer.
+        paint: Vec<Paint> = list(table()), default([]), example([{ joint = "thigh", fat = 0.6 }, { attribute = "COLOR_0", channel = "g", answer = 0.3 }]);
+        /// How flesh jiggles, with a `quasistatic` solver. Default: as the `preset` says; without one it does not.
+        jiggle: Option<Jiggle> = table(), optional, example({ frequency = "4 Hz", overshoot = "20 %" });
     }
 }

@@ -70,6 +70,10 @@ impl Checker<'_> {
             let problem = self.at("record.correctives", "no .glb file of a character takes corrective shapes");
             self.report(problem.hint("add one to `skin`, such as `skin = [\"hero.glb\"]`"));
         }
+        if scene.record.skin_maps.is_some() && scene.record.skin.is_empty() {
+            let problem = self.at("record.skin_maps", "no file of a character takes wrinkle and stretch maps");
+            self.report(problem.hint("add one to `skin`, such as `skin = [\"hero.usda\"]`"));
+        }
         for (k, file) in scene.record.skin.iter().enumerate() {
             let path = format!("record.skin[{k}]");
             if SkinFormat::of(file).is_none() {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::Checker;
 use crate::motion::is_built_in;
+use crate::spec::SolverKind;
+use crate::spec::art::Paint;
 use crate::spec::rig::{AttachmentStiffnessMap, Bone, Hold, MotionRest, Rig};
 
 impl Checker<'_> {
@@ -21,6 +23,13 @@ impl Checker<'_> {
         self.check_motion(rig, path);
         if let Some(map) = &rig.attachment_stiffness_map {
             self.check_softness_map(map, &format!("{path}.attachment_stiffness_map"));
+        }
+        for (k, paint) in rig.paint.iter().enumerate() {
+            self.check_paint(paint, &format!("{path}.paint[{k}]"));
+        }
+        if rig.jiggle.is_some() && self.scene.solver.kind != SolverKind::Quasistatic {
+            let problem = self.at(&format!("{path}.jiggle"), "flesh with inertia jiggles by itself");
+            self.report(problem.hint("leave `jiggle` out, or set `type = \"quasistatic\"` of `[solver]`"));
         }
         for (k, bone) in rig.bones.iter().enumerate() {
             self.check_bone(bone, bone.hold.unwrap_or(rig.hold), &format!("{path}.bones[{k}]"));
@@ -66,6 +75,27 @@ impl Checker<'_> {
         if map.range[0] == map.range[1] {
             let problem = self.at(&format!("{path}.range"), "both ends of the range are the same");
             self.report(problem.hint("leave it out to use 0 to 1"));
+        }
+    }
+
+    fn check_paint(&mut self, paint: &Paint, path: &str) {
+        let sources = paint.sources();
+        if let [first, .., last] = sources[..] {
+            let problem = self
+                .at(&format!("{path}.{last}"), format!("a layer of paint has one mask, not `{first}` and `{last}`"));
+            self.report(problem.hint("make two layers of it; later ones go over earlier ones"));
+        }
+        if paint.channel.is_some() && paint.attribute.is_none() && paint.texture.is_none() {
+            let problem = self.at(&format!("{path}.channel"), "`channel` needs an `attribute` or a `texture`");
+            self.report(problem.hint("for example `attribute = \"COLOR_0\"`"));
+        }
+        if paint.range[0] == paint.range[1] {
+            let problem = self.at(&format!("{path}.range"), "both ends of the range are the same");
+            self.report(problem.hint("leave it out to use 0 to 1"));
+        }
+        if paint.values().next().is_none() {
+            let problem = self.at(path, "a layer of paint that sets nothing");
+            self.report(problem.hint("give it `stiffness`, `fat`, `sliding`, `answer` or `jiggle`"));
         }
     }
 

@@ -191,6 +191,8 @@ impl SkinRecorder {
                 normals: turned.get(k).map_or_else(Vec::new, |targets| targets[target].clone()),
             };
             let part = &mut surface.parts[part];
+            part.positions = self.stored(one.piece);
+            self.add_peaks(one.number, part);
             part.morph_targets = (0..count).map(target).chain(std::mem::take(&mut part.morph_targets)).collect();
             out.nodes[node].morph_weights = None;
         }

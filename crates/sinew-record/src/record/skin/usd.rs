@@ -7,23 +7,51 @@ use sinew_rig::{Appearance, Material, Piece};
 use sinew_scene::output::{UsdEncoding, file_stem};
 
 use super::SkinRecorder;
+use super::maps::VertexStrain;
 use crate::record::atomic::write_file;
 use crate::record::names::identifier;
 use crate::record::usd::{Companion, Stage, UsdFile, as_simulated, extent, triangles};
 
-/// The sampled attributes with their types.
-pub(super) const SAMPLED: [(&str, &str); 3] =
-    [("extent", "float3[]"), ("points", "point3f[]"), ("normals", "normal3f[]")];
+/// The sampled attributes with their types; the last three are those of wrinkle and stretch maps.
+const SAMPLED: [(&str, &str); 6] = [
+    ("extent", "float3[]"),
+    ("points", "point3f[]"),
+    ("normals", "normal3f[]"),
+    ("primvars:tension", "color3f[]"),
+    ("primvars:strain", "float3[]"),
+    ("primvars:wrinkleDirection", "vector3f[]"),
+];
 
-/// Values of [`SAMPLED`].
+/// Values of the first three of [`SAMPLED`].
 pub(super) fn sample_values(points: Vec<[f32; 3]>, normals: Vec<[f32; 3]>) -> [Value; 3] {
     [extent(&points), Value::Float3s(points), Value::Float3s(normals)]
+}
+
+/// Values of the others: wrinkle and stretch as red and green; the largest stretch, the smallest, and the ratio of areas; and
+/// the direction in which the skin is compressed.
+pub(super) fn strain_values(strains: &[VertexStrain], full: f64) -> [Value; 3] {
+    let tension = |strain: &VertexStrain| {
+        let [wrinkle, stretch] = strain.levels(full);
+        [wrinkle, stretch, 0.0]
+    };
+    let numbers = |strain: &VertexStrain| [strain.stretches[0], strain.stretches[1], strain.area].map(|x| x as f32);
+    let direction = |strain: &VertexStrain| strain.direction.to_array().map(|x| x as f32);
+    [
+        Value::Float3s(strains.iter().map(tension).collect()),
+        Value::Float3s(strains.iter().map(numbers).collect()),
+        Value::Float3s(strains.iter().map(direction).collect()),
+    ]
 }
 
 /// Where its materials are.
 const MATERIALS: &str = "/Character/Materials";
 
 impl SkinRecorder {
+    /// The sampled attributes with their types.
+    pub(super) fn sampled(&self) -> &'static [(&'static str, &'static str)] {
+        if self.maps.is_some() { &SAMPLED } else { &SAMPLED[..3] }
+    }
+
     pub(super) fn write_usd(&mut self, file: UsdFile) -> Result<(), RecordError> {
         let appearance = &self.character.rig.appearance;
         let mut names: Vec<String> = Vec::new();
@@ -58,9 +86,11 @@ impl SkinRecorder {
     fn mesh(&self, k: usize, piece: &Piece, materials: &[String]) -> Prim {
         let part = self.part(piece);
         let mut mesh = Prim::def("Mesh", &self.names[k]);
-        for (j, (name, kind)) in SAMPLED.iter().enumerate() {
-            let property = Property::new(kind, *name, Content::Recorded(SAMPLED.len() * k + j));
-            mesh.properties.push(if *name == "normals" { property.per("vertex") } else { property });
+        let sampled = self.sampled();
+        for (j, (name, kind)) in sampled.iter().enumerate() {
+            let property = Property::new(kind, *name, Content::Recorded(sampled.len() * k + j));
+            let is_shape = ["extent", "points"].contains(name);
+            mesh.properties.push(if is_shape { property } else { property.per("vertex") });
         }
         mesh.properties.extend(triangles(&[(0.0, self.triangles(piece))]));
         for (set, coordinates) in part.texcoords.iter().enumerate() {
