@@ -6,7 +6,7 @@ use std::path::Path;
 use sinew_scene::{Dimension, Quantity};
 
 /// Options of art direction.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Art {
     /// A kind of flesh to start from: lean (firm), stocky (fat that wobbles), toon (clean shapes, bouncy) or jelly (soft
     /// all the way)
