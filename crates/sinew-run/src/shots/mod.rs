@@ -133,11 +133,12 @@ pub fn compute(
         }
         Event::Ended(number, result) => {
             errors[number] = result.err();
-            ended += 1;
-            manifest.frames = ended;
-            // A full disk stops the runs, which say so.
-            let _ = manifest.write(root);
+            // After an interrupt, shots end without being complete.
             if !interrupt.is_wanted() {
+                ended += 1;
+                manifest.frames = ended;
+                // A full disk stops the runs, which say so.
+                let _ = manifest.write(root);
                 heard(Heard::Ended(ended, shots.len(), &Row::of(&shots[number], root, errors[number].as_deref())));
             }
         }
@@ -148,6 +149,7 @@ pub fn compute(
     outcome.files = files::write(&outcome.rows, root)?;
     manifest.status = if outcome.interrupted { Status::Interrupted } else { Status::Done };
     let wrong = outcome.count("refused") + outcome.count("failed");
+    manifest.frames = outcome.count("done") + wrong;
     manifest.passed = (!outcome.interrupted).then_some(wrong == 0);
     manifest.write(root)?;
     Ok(outcome)
