@@ -101,9 +101,8 @@ mod tests {
 
     /// A strip of right triangles along x, with `count` steps on each side of zero.
     fn strip(count: i32, step: f64) -> TriMesh {
-        let positions: Vec<Vec3> = (-count..=count)
-            .flat_map(|k| [0.0, step].map(|y| Vec3::new(f64::from(k) * step, y, 0.0)))
-            .collect();
+        let positions: Vec<Vec3> =
+            (-count..=count).flat_map(|k| [0.0, step].map(|y| Vec3::new(f64::from(k) * step, y, 0.0))).collect();
         let quads = (0..2 * count as u32).map(|k| 2 * k);
         let triangles = quads.flat_map(|a| [[a, a + 2, a + 3], [a, a + 3, a + 1]]).collect();
         TriMesh::new(positions, triangles).unwrap()
