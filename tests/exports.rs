@@ -107,8 +107,8 @@ fn flesh_follows_joints_that_are_stretched() {
         keys: Keys::Scale(vec![Vec3::splat(1.0), Vec3::new(1.3, 1.0, 1.0)]),
     });
     let last_of = |rig: &Rig, name: &str, hold: &str| -> (String, Vec<f64>, Vec<Vec3>) {
-        write(rig, &folder.join(format!("{name}.glb")));
-        let (file, output) = (format!("{name}.glb"), format!("{name}.usda"));
+        let (file, output) = (format!("{name}_{hold}.glb"), format!("{name}_{hold}.usda"));
+        write(rig, &folder.join(&file));
         told(&folder, &[&["skin", &file, "-o", &output, "--scene", "scene.toml"][..], &BRIEF].concat());
         let hold = format!("body.flesh.rig.hold=\"{hold}\"");
         let settings = ["--set", &hold, "--set", "record.pictures=false"];

@@ -159,7 +159,7 @@ fn motion() {
         let poses = blocks(page, "text").into_iter().find(|text| text.contains("[pose.hello]")).expect("poses");
         std::fs::write(folder.join("poses.toml"), poses.replace("\"tail.001\"", "# \"tail.001\"")).expect("poses");
         for words in [
-            ["character", "torso", "--edge", "4 cm", "-o", "torso.glb"],
+            ["character", "torso", "--edge", "3 cm", "-o", "torso.glb"],
             ["character", "torso", "--motion", "twist", "-o", "dance.bvh"],
         ] {
             let output = Command::new(env!("CARGO_BIN_EXE_sinew")).args(words).current_dir(folder).output();
