@@ -82,7 +82,8 @@ pub struct StepReport {
     pub cuts: usize,
     /// Norm of the residual at the end \[N\].
     pub residual: f64,
-    /// `residual` relative to its norm at the start of the step under the new boundary data.
+    /// `residual` relative to its norm at the start of the step under the new boundary data, or in dynamics to that of
+    /// weight and loads if it is larger.
     pub relative_residual: f64,
     /// Largest remaining force on an unknown, relative to the largest after the motion of prescribed unknowns alone.
     pub largest_residual: f64,

@@ -15,10 +15,12 @@ use crate::parallel::ScatterPlan;
 use crate::sparse::BlockPattern;
 use crate::{Real, Vec3};
 
+mod couplings;
 mod galerkin;
 mod precondition;
 mod transfer;
 
+pub use couplings::Coupling;
 pub use galerkin::CoarseMatrix;
 pub use precondition::{CoarseGridParams, CoarseGridPreconditioner};
 use transfer::Groups;

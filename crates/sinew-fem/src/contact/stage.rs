@@ -37,6 +37,11 @@ use crate::state::{ContactMemory, History, State};
 const BLOCK: usize = 512;
 /// Minimum share of a distance that must remain after one step.
 const KEEP: f64 = 0.1;
+/// Room of the boxes for motion, relative to the gap: candidates of one motion then serve all iterations that hardly
+/// move on.
+const SLACK: f64 = 0.1;
+/// Motion since the last search for exits that needs no other, as a share of the depth over which penalties set in.
+const UNNOTICED: f64 = 0.01;
 /// Marks the missing vertices of a contact with a half-space.
 const NO_VERTEX: u32 = u32::MAX;
 
@@ -132,6 +137,11 @@ pub(crate) struct ContactStage {
     revision: Option<Revision>,
     tree: Option<SurfaceTree>,
     margins: Vec<f64>,
+    /// Motion of the vertices that margins have room for, beside half the gap \[m\].
+    slack: f64,
+    /// The motion whose candidates are known, if any are.
+    known: bool,
+    pub(super) known_ends: [Vec<Vec3>; 2],
     edge_areas: Vec<f64>,
     candidates: Candidates,
     /// Vertices that half-spaces act on, each with the index of its half-space.
@@ -140,6 +150,9 @@ pub(crate) struct ContactStage {
     exits: Vec<Exit>,
     /// Last exit triangle of each vertex.
     memory: Vec<u32>,
+    /// Vertices at the last search for exits in this step, if there was one.
+    searched: Vec<Vec3>,
+    is_searched: bool,
     chunks: Vec<Chunk>,
     lagged: Vec<Lagged>,
     /// Vertices at the start of the step, with colliders at its start and at its end.
@@ -194,7 +207,18 @@ impl ContactStage {
         }
         *self = Self { revision: Some(contact.revision), ..Self::default() };
         self.chunks.resize_with(1, Chunk::default);
-        for list in [&mut self.start, &mut self.end, &mut self.y, &mut self.swept, &mut self.placed] {
+        let [known_start, known_end] = &mut self.known_ends;
+        let lists = [
+            known_start,
+            known_end,
+            &mut self.start,
+            &mut self.end,
+            &mut self.y,
+            &mut self.swept,
+            &mut self.placed,
+            &mut self.searched,
+        ];
+        for list in lists {
             list.clear();
             list.resize(count, Vec3::zero());
         }
@@ -202,7 +226,8 @@ impl ContactStage {
         self.allowed = vec![0.0; count];
         self.depths = vec![0.0; count];
         self.has_lagged = contact.pairs().any(|(_, _, rule)| rule.friction > 0.0 || rule.bounce > 0.0);
-        self.margins = contact.groups.iter().map(|group| group.margin).collect();
+        self.slack = if contact.has(ContactMode::Barrier) { SLACK * contact.least_gap() } else { 0.0 };
+        self.margins = contact.groups.iter().map(|group| group.margin + self.slack).collect();
         if contact.has(ContactMode::Barrier) {
             let groups = contact.groups.iter().enumerate();
             let groups = groups.flat_map(|(g, group)| group.triangles.clone().map(move |_| g as u32)).collect();
@@ -267,6 +292,8 @@ impl ContactStage {
         }
         self.recall_tangles(contact, &state.history);
         self.exits.clear();
+        self.is_searched = false;
+        self.known = false;
         if let Some(tree) = &mut self.tree {
             tree.rebuild(&self.start);
         }
@@ -309,15 +336,27 @@ impl ContactStage {
         self.find_exits(contact, x);
     }
 
-    /// Finds the exits of penalty contact at `x`, if there is any such contact.
-    pub fn find_exits(&mut self, contact: &ContactModel, x: &[Vec3]) {
-        let Some(mut flesh) = self.flesh.take() else { return };
-        self.is_current = false;
-        let mut y = std::mem::take(&mut self.y);
+    /// Finds the exits of penalty contact at `x`, if there is any such contact and vertices have moved since the last
+    /// search; returns whether it did.
+    pub fn find_exits(&mut self, contact: &ContactModel, x: &[Vec3]) -> bool {
+        let Some(mut flesh) = self.flesh.take() else { return false };
+        let mut y = std::mem::take(&mut self.placed);
         self.place(contact, x, self.progress, &mut y);
-        flesh.find(contact, x, &y, &self.memory, &mut self.exits);
-        (self.y, self.flesh) = (y, Some(flesh));
-        self.allow(contact);
+        let moved = y.iter().zip(&self.searched).map(|(y, s)| (*y - *s).norm_squared()).fold(0.0, f64::max);
+        // Vertices that enter by so little are hardly pushed.
+        let has_moved = !self.is_searched || !(moved <= (UNNOTICED * contact.least_onset()).powi(2));
+        if has_moved {
+            self.is_current = false;
+            flesh.find(contact, x, &y, &self.memory, &mut self.exits);
+            self.searched.copy_from_slice(&y);
+            self.is_searched = true;
+            std::mem::swap(&mut self.y, &mut y);
+        }
+        (self.placed, self.flesh) = (y, Some(flesh));
+        if has_moved {
+            self.allow(contact);
+        }
+        has_moved
     }
 
     /// Allows the extra depth of new exits, because the energy of contact must not jump.
@@ -348,9 +387,14 @@ impl ContactStage {
         self.tree.is_some()
     }
 
+    /// Whether any contact acts at the last evaluated positions.
+    pub fn is_acting(&self) -> bool {
+        self.chunks.iter().any(|chunk| !chunk.active.is_empty())
+    }
+
     /// Whether surfaces repel each other at the last evaluated positions.
     pub fn is_repelling(&self) -> bool {
-        self.tree.is_some() && self.chunks.iter().any(|chunk| !chunk.active.is_empty())
+        self.tree.is_some() && self.is_acting()
     }
 
     /// Whether the model needs exits.

@@ -457,6 +457,18 @@ impl ContactModel {
         (0..self.groups.len()).any(|other| self.rule(group, other).is_some_and(|rule| rule.mode == mode))
     }
 
+    /// Smallest gap of a barrier \[m\]; infinite without any.
+    pub fn least_gap(&self) -> f64 {
+        let barriers = self.rules.iter().filter(|rule| rule.mode == ContactMode::Barrier);
+        barriers.map(|rule| rule.gap).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Smallest depth over which a penalty sets in \[m\].
+    pub fn least_onset(&self) -> f64 {
+        let penalties = self.rules.iter().filter(|rule| rule.mode == ContactMode::Penalty);
+        penalties.map(|rule| rule.onset).fold(f64::INFINITY, f64::min)
+    }
+
     /// Whether some rule is of this mode.
     pub fn has(&self, mode: ContactMode) -> bool {
         self.rules.iter().any(|rule| rule.mode == mode)

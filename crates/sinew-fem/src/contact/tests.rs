@@ -102,6 +102,36 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
     }
 }
 
+/// Candidates that serve several motions give the same free ways and contacts as those that are searched anew.
+#[test]
+fn candidates_of_an_earlier_motion_miss_nothing() {
+    let rule = ContactRule { mode: ContactMode::Barrier, gap: Some(4e-3), ..ContactRule::default() };
+    let model = blocks(rule, 1e-3);
+    let (mut state, control) = (model.initial_state(), model.initial_control());
+    let mut stage = ContactStage::default();
+    stage.begin_step(&model.contact, &model.step_start(&state, &control, 0.01));
+    let mut noise = Noise(5);
+    let (mut reused, mut blocked) = (0, 0);
+    for k in 0..24 {
+        let size = if k % 4 == 0 { 2e-3 } else { 2e-4 };
+        let to: Vec<Vec3> = state.positions.iter().map(|&x| x + noise.vector() * size).collect();
+        let mut anew = ContactStage::default();
+        anew.begin_step(&model.contact, &model.step_start(&state, &control, 0.01));
+        let known = stage.known_ends.clone();
+        let free = stage.sweep(&model.contact, &state.positions, &to, 1.0);
+        reused += usize::from(known == stage.known_ends);
+        blocked += usize::from(free < 1.0);
+        assert_eq!(free, anew.sweep(&model.contact, &state.positions, &to, 1.0), "motion {k}");
+        for (x, to) in state.positions.iter_mut().zip(&to) {
+            *x += (*to - *x) * free;
+        }
+        let [energy, expected] = [&mut stage, &mut anew].map(|stage| stage.evaluate(&model.contact, &state.positions));
+        assert!((energy - expected).abs() <= 1e-12 * expected && expected > 0.0, "motion {k}: {energy} {expected}");
+        assert_eq!(stage.active().count(), anew.active().count(), "motion {k}");
+    }
+    assert!(reused >= 8 && blocked >= 2, "{reused} reused, {blocked} blocked");
+}
+
 /// MCA-28: k/2 dᵀ\[(1 − α) n nᵀ + α I\] d resists a motion across the normal with α times its stiffness along it. Both
 /// blocks stay undeformed, so that normals do not rotate. They overlap by more than the depth over which the spring
 /// sets in.

@@ -72,8 +72,9 @@ pub struct Budget {
 pub struct SolverParams {
     /// Time integration scheme.
     pub regime: Regime,
-    /// Residual to reach, relative to its norm at the start of the step under the new boundary data; in (0, 1). The
-    /// default of 1e-6 leaves errors far below those of the mesh.
+    /// Residual to reach, relative to its norm at the start of the step under the new boundary data, or in dynamics to
+    /// that of weight and loads if it is larger; in (0, 1). The default of 1e-6 leaves errors far below those of the
+    /// mesh.
     pub tolerance: f64,
     /// Norm of the residual.
     pub norm: ResidualNorm,

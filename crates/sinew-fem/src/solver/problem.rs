@@ -17,7 +17,7 @@ use super::damping::DampingMatrix;
 use super::integrator::{Regime, Scheme};
 use super::linear::AssemblyPlan;
 use crate::contact::{ContactStage, ContactTerm};
-use crate::force::StepContext;
+use crate::force::{Force, StepContext};
 use crate::model::{Model, StepDrive};
 use crate::state::State;
 
@@ -254,6 +254,21 @@ impl<'a> Problem<'a> {
         let elastic = self.model.elastic_potential(x, &self.ctx);
         let contact = self.contact.evaluate(&self.model.contact, x);
         self.merit(x, elastic, contact)
+    }
+
+    /// gradient = that of weight and other loads of the scene, which do not depend on the shape; returns whether there are
+    /// any.
+    pub fn load_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> bool {
+        let is_load = |force: &&dyn Force| !force.load_channels().is_empty() && force.active().is_none();
+        let mut has_any = false;
+        for force in self.model.forces().filter(is_load) {
+            if !has_any {
+                gradient.fill(Vec3::zero());
+                has_any = true;
+            }
+            force.add_gradient(x, &self.ctx, gradient);
+        }
+        has_any
     }
 
     /// gradient = that of everything but elasticity and inertia, over the points at `x`.

@@ -8,6 +8,7 @@
 //! iterations does not grow with the mesh \[Bramble90\]. A large grid is treated like a mesh in turn: its diagonal
 //! blocks plus a grid around it. The grid matrix may be out of date: that only costs iterations.
 
+use super::couplings::{CoupledGrid, Coupling};
 use super::transfer::TransferScratch;
 use super::{CoarseGrid, CoarseMatrix, narrow};
 use crate::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
@@ -23,16 +24,20 @@ pub struct CoarseGridParams {
     pub ratio: f64,
     /// Largest grid solved directly by Cholesky factorization; a larger one gets a coarser grid around it.
     pub direct_nodes: usize,
+    /// A larger grid is solved directly, too, if its factor has at most this many entries: grids of sheets.
+    pub direct_entries: usize,
 }
 
 impl Default for CoarseGridParams {
     fn default() -> Self {
-        Self { ratio: 4.2, direct_nodes: 1200 }
+        Self { ratio: 4.2, direct_nodes: 1200, direct_entries: 1_500_000 }
     }
 }
 
 /// Cell width of a nested grid, in cells of the finer grid.
 const NESTED_RATIO: f64 = 3.0;
+/// Multiple of `direct_nodes` up to which the factor of a grid is tried.
+const TRIED: usize = 4;
 /// Initial diagonal shifts relative to the mean diagonal: about the rounding error of the entries in f32, negligible in
 /// f64.
 const NARROW_SHIFT: f64 = 1e-7;
@@ -62,11 +67,14 @@ pub struct CoarseGridPreconditioner {
     free: Vec<Vec3<f32>>,
     levels: Vec<Level>,
     coarsest: Option<Coarsest>,
+    coupled: CoupledGrid,
+    /// Whether the grid matrix has couplings.
+    is_coupled: bool,
     has_grid: bool,
 }
 
 /// The solve on the coarsest grid: in f32, which is twice as fast, unless only f64 finds the matrix definite.
-struct Coarsest {
+pub(super) struct Coarsest {
     narrow: Cholesky<f32>,
     narrow_matrix: BlockCsr<f32>,
     wide: Cholesky<f64>,
@@ -76,7 +84,7 @@ struct Coarsest {
 }
 
 impl Coarsest {
-    fn new(pattern: &std::sync::Arc<BlockPattern>) -> Option<Self> {
+    pub fn new(pattern: &std::sync::Arc<BlockPattern>) -> Option<Self> {
         let symbolic = SymbolicCholesky::new(pattern).ok()?;
         Some(Self {
             narrow: symbolic.prepare().ok()?,
@@ -88,7 +96,7 @@ impl Coarsest {
         })
     }
 
-    fn factor(&mut self, matrix: &BlockCsr<f32>, is_definite: bool) -> Result<(), CholeskyError> {
+    pub fn factor(&mut self, matrix: &BlockCsr<f32>, is_definite: bool) -> Result<(), CholeskyError> {
         let count = matrix.node_count().max(1) as f64;
         let mean = matrix.diagonal_blocks().map(|block| f64::from(block.trace().abs()) / 3.0).sum::<f64>() / count;
         self.narrow_matrix.copy_from(matrix);
@@ -111,7 +119,7 @@ impl Coarsest {
         }
     }
 
-    fn solve(&mut self, residual: &[Vec3<f32>], correction: &mut [Vec3<f32>]) {
+    pub fn solve(&mut self, residual: &[Vec3<f32>], correction: &mut [Vec3<f32>]) {
         let solved = if self.is_wide {
             for (wide, &r) in self.solution.iter_mut().zip(residual) {
                 *wide = r.to_f64();
@@ -151,7 +159,7 @@ impl CoarseGridPreconditioner {
         let mut next = first;
         while let Some(coarse_grid) = next.take() {
             let nodes = coarse_grid.node_count();
-            if nodes > params.direct_nodes {
+            if nodes > params.direct_nodes && !has_small_factor(&coarse_grid, params) {
                 // Stop when a coarser grid would not be much smaller.
                 next = CoarseGrid::new(coarse_grid.positions(), coarse_grid.pattern(), NESTED_RATIO, |_| true)
                     .filter(|outer| outer.node_count() * 2 < nodes);
@@ -167,7 +175,8 @@ impl CoarseGridPreconditioner {
             });
         }
         let coarsest = levels.last().and_then(|last| Coarsest::new(last.coarse_grid.pattern()));
-        Self { jacobi: BlockJacobi::default(), free, levels, coarsest, has_grid: false }
+        let coupled = CoupledGrid::new();
+        Self { jacobi: BlockJacobi::default(), free, levels, coarsest, coupled, is_coupled: false, has_grid: false }
     }
 
     /// Number of grid nodes per level, from fine to coarse.
@@ -198,7 +207,22 @@ impl CoarseGridPreconditioner {
     /// # Errors
     /// [`CholeskyError::NotPositiveDefinite`] when the matrix is not, and `is_definite` is false.
     pub fn update_grid(&mut self, matrix: &BlockCsr<f32>, is_definite: bool) -> Result<(), CholeskyError> {
+        self.update_coupled_grid(matrix, std::iter::empty(), is_definite)
+    }
+
+    /// Like [`update_grid`](Self::update_grid), with couplings beside the pattern of the matrix. Nested grids do not
+    /// know them.
+    ///
+    /// # Errors
+    /// [`CholeskyError::NotPositiveDefinite`] when the sum is not, and `is_definite` is false.
+    pub fn update_coupled_grid(
+        &mut self,
+        matrix: &BlockCsr<f32>,
+        couplings: impl Iterator<Item = Coupling>,
+        is_definite: bool,
+    ) -> Result<(), CholeskyError> {
         self.has_grid = false;
+        self.is_coupled = false;
         let Some(coarsest) = &mut self.coarsest else { return Ok(()) };
         for k in 0..self.levels.len() {
             let (done, rest) = self.levels.split_at_mut(k);
@@ -212,7 +236,14 @@ impl CoarseGridPreconditioner {
             }
         }
         let Some(last) = self.levels.last() else { return Ok(()) };
-        coarsest.factor(last.matrix.matrix(), is_definite)?;
+        if let [only] = &self.levels[..]
+            && self.coupled.collect(&only.coarse_grid, &self.free, couplings)
+        {
+            self.coupled.factor(&only.coarse_grid, &only.matrix, is_definite)?;
+            self.is_coupled = true;
+        } else {
+            coarsest.factor(last.matrix.matrix(), is_definite)?;
+        }
         self.has_grid = true;
         Ok(())
     }
@@ -226,7 +257,9 @@ impl CoarseGridPreconditioner {
             coarse_grid.restrict(&inner[k - 1].residual, residual, transfer);
         }
         let last = &mut self.levels[count - 1];
-        if let Some(coarsest) = &mut self.coarsest {
+        if self.is_coupled {
+            self.coupled.solve(&last.residual, &mut last.correction);
+        } else if let Some(coarsest) = &mut self.coarsest {
             coarsest.solve(&last.residual, &mut last.correction);
         }
         for k in (1..count).rev() {
@@ -267,6 +300,13 @@ impl CoarseGridPreconditioner {
     pub fn diagonal_inverses(&self) -> &BlockJacobi<f32> {
         &self.jacobi
     }
+}
+
+/// Whether a grid has more nodes than are usually solved directly, but the factor of a sheet.
+fn has_small_factor(grid: &CoarseGrid, params: &CoarseGridParams) -> bool {
+    grid.node_count() <= TRIED * params.direct_nodes
+        && SymbolicCholesky::new(grid.pattern())
+            .is_ok_and(|symbolic| symbolic.factor_entry_count() <= params.direct_entries)
 }
 
 fn shift_diagonal<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {

@@ -143,7 +143,7 @@ fn iterations_do_not_grow_with_the_mesh_nor_with_nested_grids() {
     let (jacobi, large, _) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &params);
     assert!(jacobi > 4 * large, "Jacobi {jacobi}, coarse grid {large}");
     assert!(large <= small + small / 2 + 2, "{small} then {large}");
-    let nested = CoarseGridParams { direct_nodes: 200, ..params };
+    let nested = CoarseGridParams { direct_nodes: 200, direct_entries: 0, ..params };
     let (_, three_levels, grids) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &nested);
     assert_eq!(grids.len(), 2, "{grids:?}");
     assert!(three_levels <= 2 * large, "two levels {large}, three {three_levels}");
@@ -178,7 +178,7 @@ fn preconditioner_is_symmetric_positive_and_has_the_same_bits_on_any_number_of_t
     }
     let apply = |threads, r: &[Vec3<f32>]| {
         with_threads(threads, || {
-            let params = CoarseGridParams { direct_nodes: 100, ..CoarseGridParams::default() };
+            let params = CoarseGridParams { direct_nodes: 100, direct_entries: 0, ..CoarseGridParams::default() };
             let mut coarse_grid = CoarseGridPreconditioner::new(&lattice.positions, pattern, &params, fixed, |_| true);
             coarse_grid.update_diagonal(&matrix);
             coarse_grid.update_grid(&matrix, true).unwrap();
@@ -198,6 +198,57 @@ fn preconditioner_is_symmetric_positive_and_has_the_same_bits_on_any_number_of_t
     assert!((dot(&a, &zb) - dot(&b, &za)).abs() < 1e-4 * dot(&a, &za));
     assert!((0..a.len()).all(|node| !fixed(node)[0] || za[node].x == 0.0), "prescribed components stay");
     assert_eq!(apply(2, &a), za);
+}
+
+/// Two blocks of which only one is held, tied to each other across a gap by stiff couplings that the pattern of the
+/// matrix does not contain: their diagonal blocks alone would hold each in place.
+#[test]
+fn the_grid_knows_couplings_beside_the_pattern() {
+    let stiffness = 30.0;
+    let mut lattice = lattice([41, 8, 8], 1.0, |[x, ..]| x != 20);
+    let at = |place: Vec3| lattice.positions.iter().position(|&p| p == place).unwrap() as u32;
+    let mut couplings = Vec::new();
+    for node in (0..lattice.positions.len()).filter(|&node| lattice.positions[node].x == 21.0) {
+        let other = at(lattice.positions[node] - Vec3::new(2.0, 0.0, 0.0));
+        let (row, column) = ((node as u32).max(other), (node as u32).min(other));
+        couplings.push(Coupling { row, column, block: Mat3::identity() * -(stiffness as f32) });
+    }
+    for &Coupling { row, column, .. } in &couplings {
+        for node in [row, column] {
+            lattice.matrix.add_diagonal(node as usize, &(Mat3::identity() * stiffness as f32));
+        }
+    }
+    // The whole matrix, for products.
+    let own = lattice.matrix.pattern();
+    let mut pairs: Vec<[u32; 2]> = couplings.iter().map(|c| [c.row, c.column]).collect();
+    for node in 0..own.node_count() {
+        pairs.extend(own.row(node).map(|slot| [node as u32, own.columns()[slot]]));
+    }
+    let pattern = Arc::new(BlockPattern::from_elements(own.node_count(), &pairs).unwrap());
+    let mut whole = BlockCsr::zeros(pattern.clone());
+    for node in 0..own.node_count() {
+        for slot in own.row(node) {
+            whole.add_block(node, own.columns()[slot] as usize, &lattice.matrix.values()[slot]).unwrap();
+        }
+    }
+    for &Coupling { row, column, block } in &couplings {
+        whole.add_block(row as usize, column as usize, &block).unwrap();
+        whole.add_block(column as usize, row as usize, &block).unwrap();
+    }
+    let mut sliced = SlicedBlocks::new(&pattern);
+    sliced.fill_from_lower(&whole);
+    let b = narrowed(&random_vector(own.node_count(), 5));
+    let solve = |couplings: &[Coupling]| {
+        let params = CoarseGridParams { ratio: 3.0, ..CoarseGridParams::default() };
+        let mut coarse_grid = CoarseGridPreconditioner::new(&lattice.positions, own, &params, |_| [false; 3], |_| true);
+        assert_eq!(coarse_grid.update_diagonal(&lattice.matrix), None);
+        coarse_grid.update_coupled_grid(&lattice.matrix, couplings.iter().copied(), true).unwrap();
+        let mut x = vec![Vec3::zero(); b.len()];
+        let params = CgParams { relative_tolerance: 1e-4, ..CgParams::default() };
+        conjugate_gradients(&sliced, &mut coarse_grid, &b, &mut x, &params, &mut CgScratch::new()).unwrap().iterations
+    };
+    let (alone, coupled) = (solve(&[]), solve(&couplings));
+    assert!(4 * coupled < 3 * alone, "{alone} without, {coupled} with couplings");
 }
 
 #[test]

@@ -146,7 +146,8 @@ table! {
     pub struct SolverSettings as "solver" {
         /// What is solved in each frame.
         kind as "type": SolverKind = word(), default("implicit_euler");
-        /// Newton stops when the residual is this fraction of the residual before the step.
+        /// Newton stops when the residual is this fraction of the residual before the step, or in dynamics of weight and
+        /// loads if they are larger.
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
         /// How the residual is measured.
         norm: ResidualNorm = word(), default("euclidean");

@@ -21,13 +21,18 @@ impl ContactStage {
         self.place(contact, to, progress, &mut swept);
         (self.y, self.swept) = (y, swept);
         let mut free = 1.0f64;
-        if let Some(tree) = &mut self.tree {
-            tree.refit(&self.y, &self.swept, &self.margins);
-            tree.find(&mut self.candidates);
-            self.leave_tangles(contact);
-            if from != to || progress != self.progress {
-                free = self.free_way(contact);
+        if !self.knows_candidates() {
+            if let Some(tree) = &mut self.tree {
+                tree.refit(&self.y, &self.swept, &self.margins);
+                tree.find(&mut self.candidates);
             }
+            self.known = true;
+            self.known_ends[0].copy_from_slice(&self.y);
+            self.known_ends[1].copy_from_slice(&self.swept);
+            self.leave_tangles(contact);
+        }
+        if from != to || progress != self.progress {
+            free = self.free_way(contact);
         }
         for (k, &[v, index]) in self.plane_vertices.iter().enumerate() {
             if self.is_left_to_plane(k) {
@@ -41,6 +46,19 @@ impl ContactStage {
             }
         }
         free
+    }
+
+    /// Whether the candidates found last are those of the motion from `y` to `swept`, and a few more.
+    ///
+    /// Boxes are grown by the slack. Where a motion begins and ends within the slack of an end of the motion that was
+    /// searched, the axis that separated two boxes there separates them here.
+    fn knows_candidates(&self) -> bool {
+        let slack = self.slack * self.slack;
+        let is_near = |y: &[Vec3]| {
+            let is_at = |known: &[Vec3]| y.iter().zip(known).all(|(a, b)| (*a - *b).norm_squared() <= slack);
+            self.known_ends.iter().any(|known| is_at(known))
+        };
+        self.known && is_near(&self.y) && is_near(&self.swept)
     }
 
     /// Collision-free fraction of the motion from `y` to `swept`.

@@ -83,8 +83,8 @@ pub(crate) struct ContactOperator {
     diagonal: Vec<Mat3>,
     /// Which components of these unknowns may move.
     free: Vec<[bool; 3]>,
-    /// (unknown, contact, entry), sorted.
-    order: Vec<[u32; 3]>,
+    /// For each unknown of the model the next place in `row_entries`.
+    places: Vec<u32>,
     scratch: Mutex<Scratch>,
 }
 
@@ -152,33 +152,84 @@ impl ContactOperator {
         if entry.matrix == SCALAR { f * entry.weight } else { self.matrices[entry.matrix as usize].transpose() * f }
     }
 
+    /// Sorts entries by unknown, in the order of contacts.
     fn index_rows(&mut self, kinematics: &Kinematics) {
-        self.order.clear();
-        for contact in 0..self.blocks.len() {
-            let range = self.offsets[contact]..self.offsets[contact + 1];
-            self.order.extend(range.map(|k| [self.entries[k as usize].other, contact as u32, k]));
-        }
-        self.order.sort_unstable();
         self.rows.clear();
         self.row_offsets.clear();
-        self.row_entries.clear();
         self.diagonal.clear();
         self.free.clear();
-        for &[unknown, contact, entry] in &self.order {
-            if self.rows.last() != Some(&unknown) {
-                self.rows.push(unknown);
-                self.row_offsets.push(self.row_entries.len() as u32);
-                self.diagonal.push(Mat3::zero());
-                self.free.push(kinematics.fixed(unknown as usize).map(|is_fixed| !is_fixed));
-            }
-            let entry = self.entries[entry as usize];
-            self.row_entries.push(Entry { other: contact, ..entry });
-            let jacobian = self.jacobian(&entry);
-            if let Some(diagonal) = self.diagonal.last_mut() {
-                *diagonal += jacobian.transpose() * self.blocks[contact as usize] * jacobian;
+        self.places.clear();
+        self.places.resize(kinematics.unknown_count(), 0);
+        for entry in &self.entries {
+            self.places[entry.other as usize] += 1;
+        }
+        let mut total = 0;
+        for (unknown, place) in self.places.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            self.rows.push(unknown as u32);
+            self.row_offsets.push(total);
+            self.free.push(kinematics.fixed(unknown).map(|is_fixed| !is_fixed));
+            total += std::mem::replace(place, total);
+        }
+        self.row_offsets.push(total);
+        self.row_entries.clear();
+        self.row_entries.resize(total as usize, Entry { other: 0, matrix: SCALAR, weight: 0.0 });
+        for contact in 0..self.blocks.len() {
+            for entry in &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize] {
+                let place = &mut self.places[entry.other as usize];
+                self.row_entries[*place as usize] = Entry { other: contact as u32, ..*entry };
+                *place += 1;
             }
         }
-        self.row_offsets.push(self.row_entries.len() as u32);
+        let mut diagonal = std::mem::take(&mut self.diagonal);
+        diagonal.resize(self.rows.len(), Mat3::zero());
+        for_each_block_mut(&mut diagonal[..], BLOCK, |first, block| {
+            for (k, sum) in block.iter_mut().enumerate() {
+                for entry in self.row_entries(first + k) {
+                    let (jacobian, block) = (self.jacobian(entry), &self.blocks[entry.other as usize]);
+                    *sum += match entry.matrix {
+                        SCALAR => *block * (entry.weight * entry.weight),
+                        _ => jacobian.transpose() * *block * jacobian,
+                    };
+                }
+            }
+        });
+        self.diagonal = diagonal;
+    }
+
+    fn row_entries(&self, row: usize) -> &[Entry] {
+        &self.row_entries[self.row_offsets[row] as usize..self.row_offsets[row + 1] as usize]
+    }
+
+    /// Number of unknowns that have contacts.
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// One of these unknowns, and which of its components may move.
+    pub fn row(&self, row: usize) -> (u32, [bool; 3]) {
+        (self.rows[row], self.free[row])
+    }
+
+    /// Calls `visit` with each other unknown of each contact of a row, and with the block of this contact between them.
+    pub fn for_each_coupling(&self, row: usize, mut visit: impl FnMut(u32, Mat3<f32>)) {
+        for own in self.row_entries(row) {
+            let contact = own.other as usize;
+            let entries = &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize];
+            let block = match own.matrix {
+                SCALAR => self.blocks[contact] * own.weight,
+                _ => self.jacobian(own).transpose() * self.blocks[contact],
+            };
+            let narrow = Mat3::<f32>::from_f64(block);
+            for entry in entries.iter().filter(|entry| entry.other != self.rows[row]) {
+                visit(
+                    entry.other,
+                    match entry.matrix {
+                        SCALAR => narrow * entry.weight as f32,
+                        _ => Mat3::from_f64(block * self.jacobian(entry)),
+                    },
+                );
+            }
+        }
     }
 
     /// Calls `visit` with the block of each contact, and with its unknowns and weights except rotations of rigid
@@ -448,6 +499,9 @@ impl CoupledFactor {
 
 #[cfg(test)]
 mod tests {
+    use sinew_math::sparse::SlicedBlocks;
+
+    use super::super::coupled_rows::{CoupledRows, CoupledSlices};
     use super::*;
 
     /// A chain of three nodes with contacts between its ends and its middle, one component prescribed.
@@ -487,6 +541,18 @@ mod tests {
             Coupled { matrix: &matrix, couplings: &couplings }.apply(&solution, &mut product);
             assert!((0..3).all(|i| (product[i] - rhs[i]).norm() < 1e-12), "{product:?}");
             assert_eq!(solution[1].y, 0.0);
+            // The same product in single precision, row by row.
+            let mut narrow = BlockCsr::<f32>::zeros(matrix.pattern().clone());
+            narrow.copy_from(&matrix);
+            let mut sliced = SlicedBlocks::new(matrix.pattern());
+            sliced.fill_from_lower(&narrow);
+            let mut rows = CoupledRows::default();
+            rows.fill(&couplings);
+            let narrow_solution = solution.map(Vec3::<f32>::from_f64);
+            let mut narrow_product = [Vec3::zero(); 3];
+            CoupledSlices { matrix: &sliced, couplings: &rows }.apply(&narrow_solution, &mut narrow_product);
+            assert!((0..3).all(|i| (narrow_product[i].to_f64() - rhs[i]).norm() < 1e-5), "{narrow_product:?}");
+            assert_eq!(rows.lower().count(), 2);
         }
     }
 }

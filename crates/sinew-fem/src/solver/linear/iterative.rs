@@ -19,6 +19,7 @@ use super::super::params::LinearSolver;
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly, rounding_floor};
 use super::contact_operator::{ContactOperator, Coupled, CoupledFactor};
+use super::coupled_rows::{CoupledRows, CoupledSlices};
 use super::plan::AssemblyPlan;
 use super::rest_factor::RestFactor;
 use super::v_cycle::VCycle;
@@ -48,6 +49,7 @@ const SMALL_NODES: usize = 2000;
 pub(crate) struct Iterative {
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
+    couplings: CoupledRows,
     coarse_grid: CoarseGridPreconditioner,
     scratch: CgScratch<f32>,
     rhs: Vec<Vec3<f32>>,
@@ -117,6 +119,7 @@ impl Iterative {
             kind,
             matrix: BlockCsr::zeros(plan.pattern.clone()),
             sliced: SlicedBlocks::new(&plan.pattern),
+            couplings: CoupledRows::default(),
             coarse_grid,
             scratch: CgScratch::new(),
             rhs: vec![Vec3::zero(); nodes],
@@ -171,11 +174,12 @@ impl Iterative {
     pub fn solve_narrow(
         &mut self,
         tangent: Tangent,
-        couplings: &ContactOperator,
+        contacts: &ContactOperator,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
+        self.couplings.fill(contacts);
         let indefinite = self.coarse_grid.update_diagonal(&self.matrix);
         if let (Some(unknown), Tangent::Exact) = (indefinite, tangent) {
             return Err(SolveFailure::DiagonalBlock { unknown });
@@ -183,7 +187,9 @@ impl Iterative {
         let is_slow = self.last_rate > PATIENCE.max(GROWTH * self.first_rate);
         let is_new = !matches!(self.kind, Kind::RestFactor(_)) && (!self.coarse_grid.has_grid() || is_slow);
         if is_new {
-            self.coarse_grid.update_grid(&self.matrix, tangent == Tangent::Definite).map_err(SolveFailure::Factor)?;
+            let is_definite = tangent == Tangent::Definite;
+            let updated = self.coarse_grid.update_coupled_grid(&self.matrix, self.couplings.lower(), is_definite);
+            updated.map_err(SolveFailure::Factor)?;
             self.first_rate = 0.0;
         }
         self.sliced.fill_from_lower(&self.matrix);
@@ -205,8 +211,8 @@ impl Iterative {
             absolute_tolerance: 0.0,
             max_iterations: self.budget.unwrap_or(most),
         };
-        let Self { kind, sliced, coarse_grid, rhs, solution, scratch, .. } = self;
-        let matrix = &Coupled { matrix: &*sliced, couplings };
+        let Self { kind, sliced, couplings, coarse_grid, rhs, solution, scratch, .. } = self;
+        let matrix = &CoupledSlices { matrix: sliced, couplings };
         let solved = match kind {
             Kind::Sum => conjugate_gradients(matrix, coarse_grid, rhs, solution, &params, scratch),
             Kind::VCycle(cycle) => {

@@ -15,6 +15,7 @@
 mod assembly;
 mod backend;
 mod contact_operator;
+mod coupled_rows;
 mod direct;
 mod free;
 mod hinge;

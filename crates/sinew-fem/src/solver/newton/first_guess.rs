@@ -263,19 +263,39 @@ impl NewtonLoop<'_> {
         self.size(&self.work.gradient)
     }
 
-    /// Reference for residuals, given that of the start: at most that of a body with unit strain everywhere, with its
-    /// loads. So a worse start in quasistatics (a scrambled body) does not make the goal easier.
+    /// Reference for residuals, given that of the start.
+    ///
+    /// In dynamics it is at least the weight of the model and the other loads of the scene: what lies still has no other
+    /// forces at the start of a step than those that the last step left, and would never be done. In quasistatics it is
+    /// at most that of a body with unit strain everywhere, with its loads, so that a worse start (a scrambled body) does
+    /// not make the goal easier.
     fn reference(&mut self, start: f64) -> f64 {
         // This form rejects NaN.
-        if self.params.regime != Regime::Quasistatic || start <= self.unit_strain_force {
+        if self.params.regime != Regime::Quasistatic {
+            return start.max(self.load());
+        }
+        if start <= self.unit_strain_force {
             return start;
         }
+        self.problem.external_gradient(&self.work.x, &mut self.work.trial_point_gradient);
+        start.min(self.pulled_size() + self.unit_strain_force)
+    }
+
+    /// Size of the weight and the other loads of the scene.
+    fn load(&mut self) -> f64 {
+        if !self.problem.load_gradient(&self.work.x, &mut self.work.trial_point_gradient) {
+            return 0.0;
+        }
+        self.pulled_size()
+    }
+
+    /// Size of the forces in `trial_point_gradient` over the unknowns.
+    fn pulled_size(&mut self) -> f64 {
         let work = &mut *self.work;
-        self.problem.external_gradient(&work.x, &mut work.trial_point_gradient);
         let kinematics = &self.problem.model.kinematics;
         kinematics.pull_back(&work.q, &work.trial_point_gradient, &mut work.trial_gradient);
         kinematics.filter(&mut work.trial_gradient);
-        start.min(self.size(&self.work.trial_gradient) + self.unit_strain_force)
+        self.size(&self.work.trial_gradient)
     }
 
     /// Tries qₙ + h q̇ₙ (+ half the change of the rate), and keeps it only if the merit is lower there.

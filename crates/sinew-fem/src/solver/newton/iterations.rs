@@ -44,6 +44,8 @@ const DYNAMIC_FORCING: f64 = 0.02;
 /// there after the first iteration.
 const TOUCHING_FORCING: f64 = 0.2;
 const MIN_TOUCHING_FORCING: f64 = 0.1;
+/// Loosest linear solve among contacts that can reach the goal: those of bodies that come to rest.
+const LAST_FORCING: f64 = 0.2;
 /// Loosest first linear solve of a step that starts from the skinning predictor, which is as good a start.
 const FOLLOWED_FORCING: f64 = 0.03;
 /// Linear solves go no deeper than this share of the goal.
@@ -112,10 +114,12 @@ impl NewtonLoop<'_> {
             if searches > 0 {
                 searches -= 1;
                 let start = Instant::now();
-                self.problem.contact.find_exits(&self.problem.model.contact, &self.work.x);
+                let has_searched = self.problem.contact.find_exits(&self.problem.model.contact, &self.work.x);
                 self.timing.contact += start.elapsed();
-                merit = self.gradient_at_iterate();
-                residual = norm(&self.work.gradient);
+                if has_searched {
+                    merit = self.gradient_at_iterate();
+                    residual = norm(&self.work.gradient);
+                }
             }
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
@@ -164,7 +168,8 @@ impl NewtonLoop<'_> {
             let is_carried = iterations == 0 && !self.problem.model.skinning_predictor.is_empty();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
             let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
-            let mut forcing = forcing_term(size, previous_size, goal, cap);
+            let last = if self.problem.contact.is_acting() { cap.max(LAST_FORCING) } else { cap };
+            let mut forcing = forcing_term(size, previous_size, goal, cap, last);
             if is_touching && iterations > 0 {
                 forcing = forcing.max(MIN_TOUCHING_FORCING);
             }
@@ -271,9 +276,9 @@ impl NewtonLoop<'_> {
     }
 }
 
-/// Relative accuracy of the linear solve by Eisenstat and Walker, at most `cap`, no tighter than the goal needs
-/// \[EisenstatWalker96\].
-fn forcing_term(size: f64, previous: f64, goal: f64, cap: f64) -> f64 {
+/// Relative accuracy of the linear solve by Eisenstat and Walker, at most `cap`, or `last` where that reaches the goal,
+/// and no tighter than the goal needs \[EisenstatWalker96\].
+fn forcing_term(size: f64, previous: f64, goal: f64, cap: f64, last: f64) -> f64 {
     let quadratic = if previous.is_finite() { 0.9 * (size / previous).powi(2) } else { cap };
-    quadratic.clamp(1e-5, cap).max((GOAL_SHARE * goal / size).min(cap))
+    quadratic.clamp(1e-5, cap).max((GOAL_SHARE * goal / size).min(last))
 }
