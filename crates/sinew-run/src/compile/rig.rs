@@ -21,6 +21,7 @@ use sinew_scene::{Character, Diagnostic, Dimension, Interpolation, SceneCharacte
 
 use super::Compiler;
 use super::bones::{RigBone, at_rest};
+use super::give_way::Yielding;
 use super::material_map::Painting;
 use super::mesh::located;
 use super::rig_checks::Held;
@@ -91,7 +92,8 @@ impl Compiler<'_> {
         let Some(rig) = &body.rig else { return Ok(()) };
         let is_repaired = matches!(&body.mesh, Mesh::Fill(mesh) if mesh.repair == Repair::Auto);
         let mut bones = self.bones(index, body, rig, &rigged.character)?;
-        self.choose_holds(body, &mut bones, &rigged.character.flesh, lattice.cell);
+        let yielding = self.yielding(body, rig, &rigged.character, &bones);
+        self.choose_holds(body, &mut bones, &yielding, &rigged.character.flesh, lattice.cell);
         let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
         self.problems.extend(strays);
         if bones.iter().all(|bone| bone.hold == Hold::Slide) {
@@ -151,7 +153,7 @@ impl Compiler<'_> {
             let stiffness = lattice.cell * shear_modulus(body);
             let springs = springs.into_iter().zip(factors);
             let springs = springs.map(|((x, attachment_stiffness), factor)| {
-                (place.to_world(x), attachment_stiffness * factor * stiffness)
+                (place.to_world(x), yielding.share * attachment_stiffness * factor * stiffness)
             });
             let rigid = self.add_bone(
                 first,
@@ -183,14 +185,18 @@ impl Compiler<'_> {
     }
 
     /// Decides which bones with `hold = "auto"` hold flesh softly, and notes them.
-    fn choose_holds(&mut self, body: &Body, bones: &mut [RigBone], flesh: &Flesh, cell: f64) {
+    fn choose_holds(&mut self, body: &Body, bones: &mut [RigBone], yielding: &Yielding, flesh: &Flesh, cell: f64) {
         if bones.iter().all(|bone| bone.hold != Hold::Auto) {
             return;
         }
         let skin = RestSurface::new(flesh.surface.positions().to_vec(), flesh.surface.triangles().to_vec());
         let depth = |x: Vec3| skin.nearest(x / body.scale).map_or(f64::INFINITY, |(_, _, depth)| depth * body.scale);
         let mut soft = 0;
-        for bone in bones.iter_mut().filter(|bone| bone.hold == Hold::Auto) {
+        for (k, bone) in bones.iter_mut().enumerate().filter(|(_, bone)| bone.hold == Hold::Auto) {
+            if yielding.lacks_room(k) && bone.capsule().is_some() {
+                bone.hold = Hold::Soft;
+                continue;
+            }
             let depths = bone.capsule().map(|capsule| along(capsule, cell).into_iter().map(depth).collect::<Vec<_>>());
             let is_thin = depths.is_some_and(|depths| median(depths) < HARD_DEPTH * cell);
             bone.hold = if is_thin { Hold::Soft } else { Hold::Hard };

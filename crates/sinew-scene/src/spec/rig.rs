@@ -155,5 +155,9 @@ table! {
         attachment_stiffness: f64 = number().positive(), default(10), example(100);
         /// Soft bones: a factor on `attachment_stiffness`, painted on the skin.
         attachment_stiffness_map: Option<AttachmentStiffnessMap> = table(), optional, example({ attribute = "_ATTACHMENT", factor = [0.1, 1] });
+        /// Lets bones give way: share of their stiffness that soft bones keep; and bones with `hold = "auto"` are soft if
+        /// the motion brings them nearer to others than 0.6 of what the flesh around both needs. Default: they do not
+        /// give way, and a note tells which bones come that near.
+        give_way: Option<f64> = number().at_least(0.001).at_most(1.0), optional, example(0.1);
     }
 }
