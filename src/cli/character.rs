@@ -19,7 +19,7 @@ use super::{Failure, Status, mesh};
 /// Writes a sample character with rig and animation
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// arm, hand or torso
+    /// arm, hand, torso or leg
     #[arg(value_parser = character, required_unless_present = "difficult")]
     pub character: Option<Character>,
 

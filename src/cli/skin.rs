@@ -105,6 +105,11 @@ pub struct Arguments {
     #[arg(long)]
     pub soft: bool,
 
+    /// Share of their stiffness that soft bones keep, for motions that leave the flesh between bones no room, for example
+    /// 0.07 [default: 1]
+    #[arg(long, value_name = "SHARE", value_parser = give_way, allow_hyphen_values = true)]
+    pub give_way: Option<f64>,
+
     /// Simulates inertia: flesh jiggles
     #[arg(long)]
     pub dynamic: bool,
@@ -258,6 +263,11 @@ fn part(text: &str) -> Result<(String, Role), String> {
 fn poisson(text: &str) -> Result<f64, String> {
     let is_ratio = |ratio: &f64| *ratio > -1.0 && *ratio < 0.5;
     text.parse().ok().filter(is_ratio).ok_or_else(|| "must be above -1 and below 0.5".into())
+}
+
+fn give_way(text: &str) -> Result<f64, String> {
+    let is_share = |share: &f64| (0.001..=1.0).contains(share);
+    text.parse().ok().filter(is_share).ok_or_else(|| "must be from 0.001 to 1".into())
 }
 
 fn duration(text: &str) -> Result<f64, String> {
@@ -639,6 +649,9 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     }
     if !says_hold {
         let _ = writeln!(text, "hold = \"{}\"", if arguments.soft { "soft" } else { "auto" });
+    }
+    if let Some(share) = arguments.give_way {
+        let _ = writeln!(text, "give_way = {share}");
     }
     text.push_str(bones.trim_end());
     if contact != "none" {

@@ -39,6 +39,7 @@ pub mod retarget;
 mod ride;
 mod rig;
 mod roles;
+mod room;
 mod soup;
 #[cfg(test)]
 mod tests;
@@ -58,3 +59,4 @@ pub use posture::Posture;
 pub use ride::{Anchor, Ride};
 pub use rig::{MorphTarget, Node, Part, Rig, RigError, Skin, Surface, Transform, Weights};
 pub use roles::{Decision, Role};
+pub use room::{Room, least_room};

@@ -10,7 +10,7 @@ use super::field::Field;
 use super::mesher::{PIECE, Symmetry, near_points, surface_net};
 use super::motion::{Motion, Trial};
 use super::weights::{Chain, skin_weights};
-use super::{Character, CharacterParams, arm, hand, torso};
+use super::{Character, CharacterParams, arm, hand, leg, torso};
 use crate::affine::Affine;
 use crate::animation::Animation;
 use crate::appearance::{Appearance, Material};
@@ -137,6 +137,7 @@ impl Body {
             Character::Arm => arm::body(),
             Character::Hand => hand::body(),
             Character::Torso => torso::body(),
+            Character::Leg => leg::body(),
         }
     }
 }

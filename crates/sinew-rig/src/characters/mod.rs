@@ -6,7 +6,7 @@
 //! - `weights`: skin weights
 //! - `motion`: timing and rotations of animations
 //! - `poses`: random poses within the limits of joints
-//! - `arm`, `hand`, `torso`: the characters
+//! - `arm`, `hand`, `leg`, `torso`: the characters
 //! - `difficult`, `messy`: the same with what makes production characters hard
 
 mod arm;
@@ -14,6 +14,7 @@ mod body;
 mod difficult;
 mod field;
 mod hand;
+mod leg;
 mod mesher;
 mod messy;
 mod motion;
@@ -39,11 +40,13 @@ pub enum Character {
     Hand,
     /// A body from the hips to the head with both arms, half lowered.
     Torso,
+    /// A left leg from the hip to the toes, stretched downward.
+    Leg,
 }
 
 impl Character {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Arm, Self::Hand, Self::Torso];
+    pub const ALL: [Self; 4] = [Self::Arm, Self::Hand, Self::Torso, Self::Leg];
 
     /// Its name in files and on command lines.
     pub fn name(self) -> &'static str {
@@ -51,6 +54,7 @@ impl Character {
             Self::Arm => "arm",
             Self::Hand => "hand",
             Self::Torso => "torso",
+            Self::Leg => "leg",
         }
     }
 
@@ -65,6 +69,7 @@ impl Character {
             Self::Arm => 0.006,
             Self::Hand => 0.003,
             Self::Torso => 0.010,
+            Self::Leg => 0.008,
         }
     }
 }

@@ -215,10 +215,11 @@ fn largest_turn(rig: &Rig, animation: &Animation, times: [f64; 2]) -> f64 {
 
 #[test]
 fn motions_are_quick_return_to_rest_and_have_their_names() {
-    let expected: [(Character, &[&str]); 3] = [
+    let expected: [(Character, &[&str]); 4] = [
         (Character::Arm, &["curl", "reach", "punch"]),
         (Character::Hand, &["fist", "wave", "knock"]),
         (Character::Torso, &["shrug", "twist", "press", "rock"]),
+        (Character::Leg, &["squat"]),
     ];
     for (character, names) in expected {
         let rig = rig(character, 1.7);
@@ -283,13 +284,14 @@ fn contacts(rig: &Rig, animation: &str, starts: [&str; 2]) -> usize {
 /// Blend skinning has no contact, so skin intersects skin where flesh should press on flesh.
 #[test]
 fn motions_press_skin_on_skin() {
-    let expected: [(Character, &str, [&str; 2]); 6] = [
+    let expected: [(Character, &str, [&str; 2]); 7] = [
         (Character::Arm, "curl", ["shoulder", "elbow"]),
         (Character::Hand, "fist", ["thumb.", "middle."]),
         (Character::Hand, "fist", ["ring.distal", "wrist"]),
         (Character::Hand, "fist", ["middle.", "ring."]),
         (Character::Torso, "press", ["upper_arm.L", "chest"]),
         (Character::Torso, "press", ["forearm.L", "chest"]),
+        (Character::Leg, "squat", ["knee", "hip"]),
     ];
     let counts = expected.map(|(character, animation, joints)| contacts(&rig(character, 1.0), animation, joints));
     assert!(counts.iter().all(|count| *count > 5), "{counts:?} for {expected:?}");

@@ -6,7 +6,7 @@ use super::arm;
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump, frame, mirrored};
 use super::mesher::Symmetry;
-use super::motion::{Motion, Turns, fold_and_swing, pulses, quick, swing, turn};
+use super::motion::{Motion, Trial, Turns, fold_and_swing, pulses, quick, swing, turn, turn_between};
 use super::weights::{Chain, Link};
 use crate::affine::Affine;
 
@@ -241,7 +241,10 @@ pub(super) fn body() -> Body {
             Motion { name: "press", turns: |time, seconds| press(pulses(time, seconds, 1, quick(75.0))) },
             Motion { name: "rock", turns: |time, _| rock(time) },
         ],
-        trials: Vec::new(),
+        trials: vec![Trial {
+            name: "cross",
+            frames: |times| times.iter().map(|&time| cross(press_and_hold(time))).collect(),
+        }],
         melt: 0.018,
         skin_area: 1.165,
     }
@@ -292,6 +295,33 @@ fn press(part: f64) -> Turns {
     turns.extend(both_sides(FOREARMS, turn(hinge(0), 130.0 * part)));
     turns.extend(both_sides(CLAVICLES, turn(Vec3::unit(1), -4.0 * part)));
     turns.push((CHEST, turn(Vec3::unit(0), 4.0 * part)));
+    turns
+}
+
+/// Two seconds of a motion that takes half a second in each direction.
+fn press_and_hold(time: f64) -> f64 {
+    pulses(time, 2.0, 1, 0.5)
+}
+
+/// Directions of upper arm and forearm with the arms crossed on the chest, the right forearm in front of the left one.
+const CROSSED: [[Vec3; 2]; 2] = [
+    [Vec3::new(0.13, -0.84, 0.52), Vec3::new(-0.95, 0.30, 0.04)],
+    [Vec3::new(-0.16, -0.79, 0.59), Vec3::new(0.93, 0.28, 0.16)],
+];
+
+/// Arms cross on the chest.
+fn cross(part: f64) -> Turns {
+    let mut turns = Vec::new();
+    for (side, targets) in CROSSED.into_iter().enumerate() {
+        let place = |p: Vec3| if side == 0 { p } else { mirrored(p) };
+        let rest = [(arm::SHOULDER, arm::ELBOW), (arm::ELBOW, arm::WRIST)]
+            .map(|(from, to)| place(left_arm().linear * (to - from)).normalized());
+        let upper = turn_between(rest[0], targets[0].normalized());
+        let fore = turn_between(upper.rotate(rest[1]), targets[1].normalized()) * upper;
+        let none = Quaternion::identity();
+        let [upper, fore] = [none.slerp(upper, part), none.slerp(upper.conjugate() * fore, part)];
+        turns.extend([(UPPER_ARMS[side], upper), (FOREARMS[side], fore)]);
+    }
     turns
 }
 

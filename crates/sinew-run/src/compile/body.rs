@@ -18,15 +18,14 @@ use sinew_scene::spec::motion::pose;
 use sinew_scene::spec::record::{LOAD_SET, PIN_SET};
 use sinew_scene::spec::rig::Hold;
 use sinew_scene::spec::{NonlinearSolver, SolverKind};
-use sinew_scene::{Diagnostic, Dimension, SkinPaint, format_number, format_quantity};
+use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity};
 
-use super::bones::RigBone;
 use super::jiggle::JiggleParams;
 use super::material_map::{Canvas, Painting};
 use super::mesh::MeshParts;
 use super::paint::CellPaint;
 use super::regions::Regions;
-use super::rig::RiggedBody;
+use super::rig::{RiggedBody, RiggedBones};
 use super::{Compiler, pivot};
 
 /// Data of a body for later steps.
@@ -79,11 +78,10 @@ impl Compiler<'_> {
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let painting = surface.as_ref().map(|(surface, _)| Painting { surface, fields: &corner_fields });
         let canvas = Canvas { mesh: &mesh, surface: painting };
-        let (bones, paint) = self.bones_and_paint(index, body, rigged.as_deref(), lattice.as_ref())?;
-        let cell_paint = surface
-            .as_ref()
-            .zip(lattice.as_ref())
-            .and_then(|((surface, _), lattice)| CellPaint::of(&paint, surface, &mesh, lattice.cell, &bones));
+        let skeleton = self.bones_and_paint(index, body, rigged.as_deref(), lattice.as_ref())?;
+        let cell_paint = surface.as_ref().zip(lattice.as_ref()).and_then(|((surface, _), lattice)| {
+            CellPaint::of(&skeleton.paint, surface, &mesh, lattice.cell, &skeleton.bones)
+        });
         let mut materials = self.materials(index, body, &canvas, &regions, &inside, cell_paint.as_ref())?;
         if materials.iter().any(|spec| spec.law().is_objective() && spec.lame().1 < 0.0) {
             self.notes.push(format!(
@@ -151,19 +149,19 @@ impl Compiler<'_> {
             self.builder.inversion_barrier(index);
         }
         if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {
-            self.follow_bones(index, body, &place, lattice, rigged, bones, paint)?;
+            self.follow_bones(index, body, &place, lattice, rigged, skeleton)?;
         }
         Ok(CompiledBody { regions, rest, pose: place, manufactured })
     }
 
-    /// The bones of a character, and the paint on its skin.
+    /// How bones hold the flesh of a character, and the paint on its skin.
     fn bones_and_paint(
         &mut self,
         index: usize,
         body: &Body,
         rigged: Option<&RiggedBody>,
         lattice: Option<&HexLattice>,
-    ) -> Result<(Vec<RigBone>, SkinPaint), Vec<Diagnostic>> {
+    ) -> Result<RiggedBones, Vec<Diagnostic>> {
         let (Some(rig), Some(rigged), Some(lattice)) = (&body.rig, rigged, lattice) else {
             return Ok(Default::default());
         };
@@ -174,7 +172,8 @@ impl Compiler<'_> {
             (Ok(paint), Ok(bones)) => (paint, bones),
             (paint, bones) => return Err([paint.err(), bones.err()].into_iter().flatten().flatten().collect()),
         };
-        self.choose_holds(body, &mut bones, &rigged.character.flesh, lattice.cell);
+        let yielding = self.yielding(body, rig, &rigged.character, &bones);
+        self.choose_holds(body, &mut bones, &yielding, &rigged.character.flesh, lattice.cell);
         for (layer, share) in &paint.layers {
             self.notes.push(format!("{}: paint on {:.0} % of the skin, {layer}", body.name, 100.0 * share));
         }
@@ -195,7 +194,7 @@ impl Compiler<'_> {
             let shares = paint.looks.iter().map(|look| look.jiggle).collect();
             self.jiggles.push(JiggleParams { body: index, jiggle, depths, shares });
         }
-        Ok((bones, paint))
+        Ok(RiggedBones { bones, paint, kept_stiffness: yielding.share })
     }
 
     /// The mesh with the nodes of pins and loads as sets, for pictures and other programs.

@@ -9,6 +9,7 @@ mod columns;
 mod contact;
 mod drive;
 mod forces;
+mod give_way;
 mod jiggle;
 mod layers;
 mod material_map;

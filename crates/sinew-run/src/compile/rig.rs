@@ -21,6 +21,7 @@ use sinew_scene::{Character, Diagnostic, Dimension, Interpolation, SceneCharacte
 
 use super::Compiler;
 use super::bones::{RigBone, at_rest};
+use super::give_way::Yielding;
 use super::material_map::Painting;
 use super::mesh::located;
 use super::rig_checks::Held;
@@ -55,6 +56,15 @@ pub(super) struct RiggedBody {
     pub carriers: Embedding,
 }
 
+/// The bones of a body, and the paint on its skin.
+#[derive(Default)]
+pub(super) struct RiggedBones {
+    pub bones: Vec<RigBone>,
+    pub paint: SkinPaint,
+    /// Share of their stiffness that the springs of soft bones keep.
+    pub kept_stiffness: f64,
+}
+
 impl Compiler<'_> {
     /// Reads the character of a body.
     pub(super) fn read_character(&mut self, index: usize, rig: &Rig, mesh: &FillMesh) -> Result<Character, Diagnostic> {
@@ -87,8 +97,7 @@ impl Compiler<'_> {
         place: &Pose,
         lattice: &HexLattice,
         rigged: &RiggedBody,
-        bones: Vec<RigBone>,
-        paint: SkinPaint,
+        RiggedBones { bones, paint, kept_stiffness }: RiggedBones,
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
         let is_repaired = matches!(&body.mesh, Mesh::Fill(mesh) if mesh.repair == Repair::Auto);
@@ -152,7 +161,7 @@ impl Compiler<'_> {
             let stiffness = lattice.cell * shear_modulus(body);
             let springs = springs.into_iter().zip(factors);
             let springs = springs.map(|((x, attachment_stiffness), factor)| {
-                (place.to_world(x), attachment_stiffness * factor * stiffness)
+                (place.to_world(x), kept_stiffness * attachment_stiffness * factor * stiffness)
             });
             let rigid = self.add_bone(
                 first,
@@ -193,14 +202,25 @@ impl Compiler<'_> {
     }
 
     /// Decides which bones with `hold = "auto"` hold flesh softly, and notes them.
-    pub(super) fn choose_holds(&mut self, body: &Body, bones: &mut [RigBone], flesh: &Flesh, cell: f64) {
+    pub(super) fn choose_holds(
+        &mut self,
+        body: &Body,
+        bones: &mut [RigBone],
+        yielding: &Yielding,
+        flesh: &Flesh,
+        cell: f64,
+    ) {
         if bones.iter().all(|bone| bone.hold != Hold::Auto) {
             return;
         }
         let skin = RestSurface::new(flesh.surface.positions().to_vec(), flesh.surface.triangles().to_vec());
         let depth = |x: Vec3| skin.nearest(x / body.scale).map_or(f64::INFINITY, |(_, _, depth)| depth * body.scale);
         let mut soft = 0;
-        for bone in bones.iter_mut().filter(|bone| bone.hold == Hold::Auto) {
+        for (k, bone) in bones.iter_mut().enumerate().filter(|(_, bone)| bone.hold == Hold::Auto) {
+            if yielding.lacks_room(k) && bone.capsule().is_some() {
+                bone.hold = Hold::Soft;
+                continue;
+            }
             let depths = bone.capsule().map(|capsule| along(capsule, cell).into_iter().map(depth).collect::<Vec<_>>());
             let is_thin = depths.is_some_and(|depths| median(depths) < HARD_DEPTH * cell);
             bone.hold = if is_thin { Hold::Soft } else { Hold::Hard };

@@ -162,5 +162,9 @@ table! {
         paint: Vec<Paint> = list(table()), default([]), example([{ joint = "thigh", fat = 0.6 }, { attribute = "COLOR_0", channel = "g", answer = 0.3 }]);
         /// How flesh jiggles, with a `quasistatic` solver. Default: as the `preset` says; without one it does not.
         jiggle: Option<Jiggle> = table(), optional, example({ frequency = "4 Hz", overshoot = "20 %" });
+        /// Lets bones give way: share of their stiffness that soft bones keep; and bones with `hold = "auto"` are soft if
+        /// the motion brings them nearer to others than 0.6 of what the flesh around both needs. Default: they do not
+        /// give way, and a note tells which bones come that near.
+        give_way: Option<f64> = number().at_least(0.001).at_most(1.0), optional, example(0.1);
     }
 }

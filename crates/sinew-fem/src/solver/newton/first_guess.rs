@@ -314,6 +314,10 @@ impl NewtonLoop<'_> {
             }
         }
         model.kinematics.filter(&mut self.work.direction);
+        // A pose that is held: nothing moved, and nothing will.
+        if self.distance() == 0.0 {
+            return merit;
+        }
         let allowed = self.max_step();
         let trial = self.evaluate_trial(allowed);
         if trial.potential.is_some_and(|p| p < potential) {
