@@ -10,6 +10,7 @@ mod licenses;
 mod opensim;
 mod peers;
 mod pictures;
+mod programs;
 mod python;
 mod rustdoc;
 mod scenes;

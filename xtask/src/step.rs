@@ -1,5 +1,6 @@
 //! One step of a chore: a command with streamed output, and its test counts.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -78,11 +79,13 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// Whether `cargo <name>` exists.
-pub fn has_cargo_command(name: &str) -> bool {
-    let mut command = cargo([name, "--version"]);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+thread_local! {
+    static LABEL: Cell<&'static str> = const { Cell::new("") };
+}
+
+/// Begins each line that [`stream`] forwards on this thread, so that steps side by side can be told apart.
+pub fn set_label(label: &'static str) {
+    LABEL.set(label);
 }
 
 /// Runs a command, forwards its output line by line, and counts the tests it reports.
@@ -92,8 +95,9 @@ pub fn stream(name: &str, command: &mut Command) -> Outcome {
         Ok(child) => child,
         Err(error) => return Outcome::single(name, Verdict::Failed(format!("cannot start: {error}")), 0.0),
     };
-    let stdout = child.stdout.take().map(|pipe| std::thread::spawn(move || pass_on(pipe)));
-    let stderr = child.stderr.take().map(pass_on).unwrap_or_default();
+    let label = LABEL.get();
+    let stdout = child.stdout.take().map(|pipe| std::thread::spawn(move || pass_on(pipe, label)));
+    let stderr = child.stderr.take().map(|pipe| pass_on(pipe, label)).unwrap_or_default();
     let stdout = stdout.and_then(|thread| thread.join().ok()).unwrap_or_default();
     let status = child.wait();
     let seconds = start.elapsed().as_secs_f64();
@@ -112,14 +116,14 @@ pub fn stream(name: &str, command: &mut Command) -> Outcome {
     outcome
 }
 
-/// Copies a pipe to stderr and adds up its summary lines of cargo test and nextest.
-fn pass_on(pipe: impl Read) -> [usize; 3] {
+/// Copies a pipe to stderr and adds up its summary lines of cargo test.
+fn pass_on(pipe: impl Read, label: &str) -> [usize; 3] {
     let mut counts = [0; 3];
     for line in BufReader::new(pipe).lines() {
         let Ok(line) = line else { break };
         let mut err = std::io::stderr().lock();
         // A closed terminal is no reason to stop testing.
-        let _ = writeln!(err, "{line}");
+        let _ = writeln!(err, "{label}{line}");
         if let Some(found) = test_counts(&line) {
             counts = [0, 1, 2].map(|i| counts[i] + found[i]);
         }
@@ -129,14 +133,12 @@ fn pass_on(pipe: impl Read) -> [usize; 3] {
 
 /// Passed, failed and skipped tests of a summary line, if it is one.
 ///
-/// `test result: ok. 12 passed; 0 failed; 1 ignored; …` (cargo test) or
-/// `Summary [ 1.2s] 12 tests run: 11 passed (1 slow), 1 failed, 3 skipped` (nextest) or
+/// `test result: ok. 12 passed; 0 failed; 1 ignored; …` (a test program) or
 /// `1 failed, 12 passed, 3 skipped in 1.23s` (pytest).
-fn test_counts(line: &str) -> Option<[usize; 3]> {
+pub fn test_counts(line: &str) -> Option<[usize; 3]> {
     let line = line.trim();
     let rest = match line.strip_prefix("test result:") {
         Some(rest) => rest,
-        None if line.starts_with("Summary [") => line.split_once("run:")?.1,
         None if is_pytest_summary(line) => line,
         None => return None,
     };
@@ -175,8 +177,6 @@ mod tests {
     fn summary_lines_of_both_test_runners_are_understood() {
         let cargo = "test result: FAILED. 12 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.2s";
         assert_eq!(test_counts(cargo), Some([12, 2, 1]));
-        let nextest = "     Summary [   1.234s] 14 tests run: 11 passed (1 slow), 3 failed, 5 skipped";
-        assert_eq!(test_counts(nextest), Some([11, 3, 5]));
         assert_eq!(test_counts("==== 1 failed, 12 passed, 3 skipped in 61.23s (0:01:01) ===="), Some([12, 1, 3]));
         assert_eq!(test_counts("7 passed in 0.02s"), Some([7, 0, 0]));
         assert_eq!(test_counts("test math::adds ... ok"), None);

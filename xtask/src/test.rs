@@ -10,10 +10,11 @@ use crate::abuse;
 use crate::judges;
 use crate::licenses;
 use crate::opensim;
+use crate::programs;
 use crate::python;
 use crate::rustdoc;
 use crate::scenes;
-use crate::step::{Outcome, Verdict, cargo, has_cargo_command, refused, root, stream, target};
+use crate::step::{Outcome, Verdict, cargo, refused, root, set_label, stream, target};
 
 /// Options of the chore.
 #[derive(Clone, Debug, Default)]
@@ -45,30 +46,36 @@ impl Options {
     }
 }
 
-const STEPS: [(&str, fn(&Options) -> Outcome); 12] = [
-    ("format", format),
-    ("lint", lint),
-    ("tests", tests),
-    ("doc tests", doc_tests),
-    ("doc pages", doc_pages),
-    ("scenes", scenes::run),
-    (abuse::NAME, abuse::check),
-    ("examples", examples),
-    (judges::NAME, judges::run),
-    (opensim::NAME, opensim::run),
-    (python::NAME, python::run),
-    ("licenses", licenses::run),
+type Step = (&'static str, fn(&Options) -> Outcome);
+
+/// Steps that use all cores, one after the other.
+const FIRST: &[Step] =
+    &[("format", format), ("licenses", licenses::run), ("lint", lint), ("tests", tests), ("scenes", scenes::run)];
+
+/// Steps that mostly use one core: both rows run side by side.
+const SIDE_BY_SIDE: [&[Step]; 2] = [
+    &[
+        ("doc tests", doc_tests),
+        ("doc pages", doc_pages),
+        (abuse::NAME, abuse::check),
+        ("examples", examples),
+        (judges::NAME, judges::run),
+        (opensim::NAME, opensim::run),
+    ],
+    &[(python::NAME, python::run)],
 ];
 
 /// Runs the steps, prints the table, and fails if one of them failed.
 pub fn run(arguments: &[String]) -> ExitCode {
+    let start = Instant::now();
     let options = match Options::parse(arguments) {
         Ok(options) => options,
         Err(message) => return refused(&message),
     };
-    let steps: Vec<_> = STEPS.iter().filter(|(name, _)| options.wants(name)).collect();
-    if steps.is_empty() {
-        let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+    let wanted = |steps: &[Step]| steps.iter().copied().filter(|(name, _)| options.wants(name)).collect::<Vec<_>>();
+    let (first, [row, other_row]) = (wanted(FIRST), SIDE_BY_SIDE.map(wanted));
+    if first.is_empty() && row.is_empty() && other_row.is_empty() {
+        let names: Vec<&str> = FIRST.iter().chain(SIDE_BY_SIDE.concat().iter()).map(|(name, _)| *name).collect();
         eprintln!("error: no step has that name; there are: {}", names.join(", "));
         return ExitCode::from(2);
     }
@@ -78,12 +85,29 @@ pub fn run(arguments: &[String]) -> ExitCode {
     if options.wants(python::NAME) {
         python::prepare();
     }
-    let mut outcomes = Vec::new();
-    for (name, step) in steps {
+    let mut outcomes = run_all(&first, &options);
+    let (beside, others) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            set_label(if row.is_empty() { "" } else { "  │ " });
+            run_all(&other_row, &options)
+        });
+        let others = run_all(&row, &options);
+        (beside.join(), others)
+    });
+    outcomes.extend(others);
+    outcomes.extend(beside.unwrap_or_else(|_| {
+        let broke_off = |(name, _): &Step| Outcome::single(name, Verdict::Failed("broke off".into()), 0.0);
+        other_row.iter().map(broke_off).collect()
+    }));
+    summary(&outcomes, start.elapsed().as_secs_f64())
+}
+
+fn run_all(steps: &[Step], options: &Options) -> Vec<Outcome> {
+    let run = |(name, step): &Step| {
         eprintln!("\n── {name} ──");
-        outcomes.push(strict(step(&options)));
-    }
-    summary(&outcomes)
+        strict(step(options))
+    };
+    steps.iter().map(run).collect()
 }
 
 /// With `CI=true` a missing tool is a failure, not a skip.
@@ -95,7 +119,7 @@ fn strict(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-fn summary(outcomes: &[Outcome]) -> ExitCode {
+fn summary(outcomes: &[Outcome], seconds: f64) -> ExitCode {
     println!("\n{:<12} {:>8} {:>8} {:>8} {:>9}", "step", "passed", "failed", "skipped", "seconds");
     let mut total = [0; 3];
     for outcome in outcomes {
@@ -108,7 +132,6 @@ fn summary(outcomes: &[Outcome]) -> ExitCode {
         println!("{:<12} {passed:>8} {failed:>8} {skipped:>8} {:>9.1}{note}", outcome.name, outcome.seconds);
         total = [0, 1, 2].map(|i| total[i] + outcome.counts[i]);
     }
-    let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
     println!("{:<12} {:>8} {:>8} {:>8} {seconds:>9.1}", "all", total[0], total[1], total[2]);
     println!("{} passed, {} failed, {} skipped", total[0], total[1], total[2]);
     if outcomes.iter().any(Outcome::is_failure) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -137,21 +160,8 @@ fn lint(_: &Options) -> Outcome {
     )
 }
 
-/// Unit and integration tests; also builds the program, because tests call it.
 fn tests(options: &Options) -> Outcome {
-    let mut command = if has_cargo_command("nextest") {
-        cargo(["nextest", "run", "--workspace", "--release", "--no-fail-fast", "--status-level", "slow"])
-    } else {
-        cargo(["test", "--workspace", "--release", "--lib", "--bins", "--tests", "--no-fail-fast", "--quiet"])
-    };
-    if options.full {
-        command.env("SINEW_FULL", "1");
-    }
-    // As many tests run side by side as there are cores: with more threads than that they would wait for one another.
-    if std::env::var_os("RAYON_NUM_THREADS").is_none() {
-        command.env("RAYON_NUM_THREADS", "1");
-    }
-    stream("tests", &mut command)
+    programs::run("tests", options.full)
 }
 
 fn doc_tests(_: &Options) -> Outcome {

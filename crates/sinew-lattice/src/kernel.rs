@@ -73,6 +73,35 @@ impl ModeStiffness {
     pub const EXACT: Self = Self { bilinear: 2.0 / 3.0, trilinear: 1.0 / 3.0 };
 }
 
+/// What cells consist of.
+#[derive(Clone, Copy)]
+pub(crate) struct Cells {
+    /// Cells use their moments; else they are full.
+    pub moments: bool,
+    /// Cells have fibers, which need moments.
+    pub fibers: bool,
+    /// The volume measure is det F.
+    pub determinant: bool,
+}
+
+/// What is known of cells when a kernel is compiled.
+pub(crate) trait Case: Copy {
+    /// What they may have.
+    const MAY: Cells;
+    /// What they have.
+    const MUST: Cells;
+}
+
+/// Whether cells have something. Code for what they cannot have is not even generated, as long as this is written where
+/// it branches.
+macro_rules! has {
+    ($Case:ident, $cells:ident, $what:ident) => {
+        const { $Case::MAY.$what }
+        &&(const { $Case::MUST.$what } || $cells.$what)
+    };
+}
+use has;
+
 /// Blocks of state to prefetch ahead.
 const BLOCKS_AHEAD: usize = 6;
 
@@ -90,22 +119,18 @@ pub(crate) struct PlanePass<'a> {
     pub part: &'a mut [f32],
     pub carry: &'a mut [f32],
     pub modes: ModeStiffness,
-    /// Moments of all blocks; read with `MOMENTS` only.
+    /// Moments of all blocks; read with [`Cells::moments`] only.
     pub moments: &'a [f32],
-    /// Tangents of the fibers of all blocks; read with `FIBERS` only.
+    /// Tangents of the fibers of all blocks; read with [`Cells::fibers`] only.
     pub fibers: &'a [f32],
-    /// Bulk of all blocks; read with `DETERMINANT` only.
+    /// Bulk of all blocks; read with [`Cells::determinant`] only.
     pub bulk: &'a [f32],
 }
 
 impl PlanePass<'_> {
-    /// Runs over the rows of the plane. Cells are full, or with `MOMENTS` use their moments; `FIBERS` also adds fibers.
-    /// With `DETERMINANT` the volume measure is det F.
+    /// Runs over the rows of the plane.
     #[inline(always)]
-    pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool>(
-        &mut self,
-        finish: &mut impl Finish<F>,
-    ) {
+    pub fn run<F: LaneScalar<Element = f32>, K: Case>(&mut self, _: K, cells: Cells, finish: &mut impl Finish<F>) {
         let layout = self.layout;
         // Addresses come from the layout, whose rows, tiles and blocks are within these lengths. A row is read one node
         // past its last tile; planes have room for that.
@@ -113,9 +138,9 @@ impl PlanePass<'_> {
         let next_length = if layout.blocks(self.plane).is_empty() { 0 } else { layout.plane(self.plane + 1).len() };
         assert!(self.this.len() >= length && finish.length() >= length && self.next.len() >= next_length);
         assert!(self.state.len() >= layout.block_count() * BLOCK);
-        assert!(!MOMENTS || self.moments.len() >= layout.block_count() * MOMENT);
-        assert!(!FIBERS || self.fibers.len() >= layout.block_count() * PULL);
-        assert!(!DETERMINANT || self.bulk.len() >= layout.block_count() * BULK);
+        assert!(!has!(K, cells, moments) || self.moments.len() >= layout.block_count() * MOMENT);
+        assert!(!has!(K, cells, fibers) || self.fibers.len() >= layout.block_count() * PULL);
+        assert!(!has!(K, cells, determinant) || self.bulk.len() >= layout.block_count() * BULK);
         assert!(self.part.len() >= part_length(layout) && self.carry.len() >= carry_length(layout));
         let mut ends = [[F::zero(); 3]; 2];
         for segment in self.segments {
@@ -126,21 +151,35 @@ impl PlanePass<'_> {
             let (is_active, is_carried) =
                 (matches!(kind, Kind::Continue | Kind::Start), matches!(kind, Kind::Continue | Kind::Flush));
             if const { F::IS_FALLBACK } {
-                self.stretch::<F, MOMENTS, FIBERS, DETERMINANT>(segment, is_active, is_carried, &mut ends, finish);
+                self.stretch::<F, K>(segment, cells, is_active, is_carried, &mut ends, finish);
                 continue;
             }
-            // Constants, so that each case is compiled by itself.
+            // Constants, so that rows with cells, after cells, and others are compiled by themselves.
             match (is_active, is_carried) {
-                (true, true) => self.stretch::<F, MOMENTS, FIBERS, DETERMINANT>(segment, true, true, &mut ends, finish),
-                (true, false) => {
-                    self.stretch::<F, MOMENTS, FIBERS, DETERMINANT>(segment, true, false, &mut ends, finish)
+                (true, _) => {
+                    if !is_carried {
+                        self.begin::<F>(segment);
+                    }
+                    self.stretch::<F, K>(segment, cells, true, true, &mut ends, finish);
                 }
-                (false, true) => {
-                    self.stretch::<F, MOMENTS, FIBERS, DETERMINANT>(segment, false, true, &mut ends, finish)
-                }
-                (false, false) => {
-                    self.stretch::<F, MOMENTS, FIBERS, DETERMINANT>(segment, false, false, &mut ends, finish)
-                }
+                (false, true) => self.stretch::<F, K>(segment, cells, false, true, &mut ends, finish),
+                (false, false) => self.stretch::<F, K>(segment, cells, false, false, &mut ends, finish),
+            }
+        }
+    }
+
+    /// Carries what cells need that have no row of cells before them, so that these need no code of their own: the sums
+    /// of their nodes, and for forces −0, which changes no number that it is added to.
+    #[inline(always)]
+    fn begin<F: LaneScalar<Element = f32>>(&mut self, segment: &Segment) {
+        let rows = self.rows_around(segment.row as usize);
+        let nothing = [[F::splat(-0.0); 3]; 4];
+        for tile in segment.first as usize..segment.last as usize {
+            // SAFETY: `run` checked the lengths of all arrays against the layout, the source of all addresses.
+            unsafe {
+                let before = sums_of_row::<F>(self.this, self.next, &rows[0][0], &rows[1][0], tile);
+                store12(&before, self.carry, tile * CARRY);
+                store12(&nothing, self.carry, tile * CARRY + CARRY / 2);
             }
         }
     }
@@ -157,9 +196,10 @@ impl PlanePass<'_> {
     /// Processes tiles with or without cells here (`is_active`) and in the row before (`is_carried`). `ends` holds
     /// forces on right corners: the last lane goes to the next tile.
     #[inline(always)]
-    fn stretch<F: LaneScalar<Element = f32>, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool>(
+    fn stretch<F: LaneScalar<Element = f32>, K: Case>(
         &mut self,
         segment: &Segment,
+        cells: Cells,
         is_active: bool,
         is_carried: bool,
         ends: &mut [Triple<F>; 2],
@@ -187,18 +227,27 @@ impl PlanePass<'_> {
                     for line in 0..STATE {
                         prefetch(self.state, (block + BLOCKS_AHEAD) * BLOCK + line * LANES);
                     }
-                    if DETERMINANT {
+                    if has!(K, cells, determinant) {
                         for line in 0..BULK / LANES {
                             prefetch(self.bulk, (block + BLOCKS_AHEAD) * BULK + line * LANES);
                         }
                     }
-                    let bulk = if DETERMINANT { load_rows::<F, 10>(self.bulk, block * BULK) } else { [F::zero(); 10] };
-                    let [low, high] = if MOMENTS {
+                    let bulk = if has!(K, cells, determinant) {
+                        load_rows::<F, 10>(self.bulk, block * BULK)
+                    } else {
+                        [F::zero(); 10]
+                    };
+                    let [low, high] = if has!(K, cells, moments) {
                         let moments = block * MOMENT;
                         let center = load3::<F>(self.moments, [moments, moments + LANES, moments + 2 * LANES]);
                         let factors = load4::<F>(self.moments, moments + 3 * LANES);
-                        let pull = if FIBERS { load_rows::<F, 9>(self.fibers, block * PULL) } else { [F::zero(); 9] };
-                        cell_forces_off_center::<F, FIBERS, DETERMINANT>(
+                        let pull = if has!(K, cells, fibers) {
+                            load_rows::<F, 9>(self.fibers, block * PULL)
+                        } else {
+                            [F::zero(); 9]
+                        };
+                        cell_forces_off_center::<F, K>(
+                            cells,
                             self.state,
                             block * BLOCK,
                             &bulk,
@@ -209,7 +258,8 @@ impl PlanePass<'_> {
                             &pull,
                         )
                     } else {
-                        cell_forces::<F, DETERMINANT>(
+                        cell_forces::<F, K>(
+                            cells,
                             self.state,
                             block * BLOCK,
                             &bulk,

@@ -4,13 +4,15 @@
 //! copies them before any thread starts. The layer of cells below its first plane is computed twice. The order of every
 //! sum is independent of the threads.
 
-use sinew_math::Mat3;
-use sinew_math::lanes::{Isa, LaneKernel, dispatch};
+use std::ops::Range;
+
+use sinew_math::lanes::{Isa, LaneKernel, dispatch_or};
+use sinew_math::{LaneScalar, Mat3};
 
 use crate::aligned::Aligned;
 use crate::kernel::{
-    Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, NodalTerm, Nothing, PlanePass, Residual, Smooth,
-    carry_length, part_length,
+    Apply, Case, Cells, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, NodalTerm, Nothing, PlanePass,
+    Residual, Smooth, carry_length, part_length,
 };
 use crate::layout::{Layout, NodeSlot, Segment, Segments};
 
@@ -72,6 +74,12 @@ pub(crate) struct Operator<'a> {
     pub bulk: &'a [f32],
     /// Not part of [`Pass::Apply`].
     pub anchors: NodalTerms<'a>,
+}
+
+impl Operator<'_> {
+    fn cells(&self) -> Cells {
+        Cells { moments: !self.moments.is_empty(), fibers: !self.fibers.is_empty(), determinant: !self.bulk.is_empty() }
+    }
 }
 
 /// Constants of a pass.
@@ -235,6 +243,51 @@ impl NodalTerms<'_> {
     }
 }
 
+/// For kernels that are compiled once for all kinds of blocks.
+impl NodalTerm for NodalTerms<'_> {
+    const IS_SOME: bool = false;
+
+    #[inline(always)]
+    unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3] {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self {
+                Self::None => NoAnchors.add(x, at, product),
+                Self::Diagonal(anchors) => anchors.add(x, at, product),
+                Self::Full(anchors) => anchors.add(x, at, product),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3] {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self {
+                Self::None => NoAnchors.solve(inverse, at, residual),
+                Self::Diagonal(anchors) => anchors.solve(inverse, at, residual),
+                Self::Full(anchors) => anchors.solve(inverse, at, residual),
+            }
+        }
+    }
+
+    fn of_plane(&self, values: Range<usize>) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Diagonal(anchors) => Self::Diagonal(anchors.of_plane(values)),
+            Self::Full(anchors) => Self::Full(anchors.of_plane(values)),
+        }
+    }
+
+    fn length(&self) -> usize {
+        match self {
+            Self::None => NoAnchors.length(),
+            Self::Diagonal(anchors) => anchors.length(),
+            Self::Full(anchors) => anchors.length(),
+        }
+    }
+}
+
 /// Splits the slabs recursively between two threads. `x` and `out` begin at `offset`.
 fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
     match slabs {
@@ -257,57 +310,83 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
 /// One kernel per kind of level, so that the one without added blocks pays nothing for them.
 fn run_slab<const DETERMINANT: bool>(slab: &mut Slab, work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
     if work.operator.moments.is_empty() {
-        dispatch(BelowPass::<false, false, DETERMINANT> { slab, work, offset, x });
+        let case = Only::<false, false, DETERMINANT>;
+        run_below(BelowPass { case, slab, work, offset, x });
         match work.operator.anchors {
-            NodalTerms::None => {
-                dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors: NoAnchors, offset, x, out })
-            }
-            NodalTerms::Diagonal(anchors) => {
-                dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors, offset, x, out })
-            }
-            NodalTerms::Full(anchors) => {
-                dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors, offset, x, out })
-            }
+            NodalTerms::None => run_planes(SlabPass { case, slab, work, anchors: NoAnchors, offset, x, out }),
+            NodalTerms::Diagonal(anchors) => run_planes(SlabPass { case, slab, work, anchors, offset, x, out }),
+            NodalTerms::Full(anchors) => run_planes(SlabPass { case, slab, work, anchors, offset, x, out }),
         }
     } else if work.operator.fibers.is_empty() {
         // Coarse levels, which always have added blocks; and all levels with fibers, which have full ones.
-        dispatch(BelowPass::<true, false, DETERMINANT> { slab, work, offset, x });
+        let case = Only::<true, false, DETERMINANT>;
+        run_below(BelowPass { case, slab, work, offset, x });
         match work.operator.anchors {
             NodalTerms::None => {}
-            NodalTerms::Diagonal(anchors) => {
-                dispatch(SlabPass::<_, true, false, DETERMINANT> { slab, work, anchors, offset, x, out })
-            }
-            NodalTerms::Full(anchors) => {
-                dispatch(SlabPass::<_, true, false, DETERMINANT> { slab, work, anchors, offset, x, out })
-            }
+            NodalTerms::Diagonal(anchors) => run_planes(SlabPass { case, slab, work, anchors, offset, x, out }),
+            NodalTerms::Full(anchors) => run_planes(SlabPass { case, slab, work, anchors, offset, x, out }),
         }
     } else {
-        dispatch(BelowPass::<true, true, DETERMINANT> { slab, work, offset, x });
+        let case = Only::<true, true, DETERMINANT>;
+        run_below(BelowPass { case, slab, work, offset, x });
         match work.operator.anchors {
-            NodalTerms::Full(anchors) => {
-                dispatch(SlabPass::<_, true, true, DETERMINANT> { slab, work, anchors, offset, x, out })
-            }
-            _ => dispatch(FiberProduct::<DETERMINANT> { slab, work, offset, x, out }),
+            NodalTerms::Full(anchors) => run_planes(SlabPass { case, slab, work, anchors, offset, x, out }),
+            _ => dispatch_or(FiberProduct { case, slab, work, offset, x, out }, |pass| {
+                let FiberProduct { slab, work, offset, x, out, .. } = pass;
+                SlabPass { case: Any, slab, work, anchors: NodalTerms::None, offset, x, out }
+            }),
         }
     }
 }
+fn run_below<C: Case>(pass: BelowPass<'_, '_, C>) {
+    dispatch_or(pass, |BelowPass { slab, work, offset, x, .. }| BelowPass { case: Any, slab, work, offset, x });
+}
+
+fn run_planes<A: NodalTerm, C: Case>(pass: SlabPass<'_, '_, A, C>) {
+    dispatch_or(pass, |SlabPass { slab, work, offset, x, out, .. }| SlabPass {
+        case: Any,
+        slab,
+        work,
+        anchors: work.operator.anchors,
+        offset,
+        x,
+        out,
+    });
+}
+
+/// One kind of cells.
+#[derive(Clone, Copy)]
+struct Only<const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool>;
+
+impl<const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> Case for Only<MOMENTS, FIBERS, DETERMINANT> {
+    const MAY: Cells = Cells { moments: MOMENTS, fibers: FIBERS, determinant: DETERMINANT };
+    const MUST: Cells = Self::MAY;
+}
+
+/// All kinds, with conditions. For the fallback of x86-64.
+#[derive(Clone, Copy)]
+struct Any;
+
+impl Case for Any {
+    const MAY: Cells = Cells { moments: true, fibers: true, determinant: true };
+    const MUST: Cells = Cells { moments: false, fibers: false, determinant: false };
+}
 
 /// The layer of cells below a slab, for the partial sums of its first plane.
-struct BelowPass<'a, 'b, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> {
+struct BelowPass<'a, 'b, C> {
+    case: C,
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     offset: usize,
     x: &'a [f32],
 }
 
-impl<const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKernel
-    for BelowPass<'_, '_, MOMENTS, FIBERS, DETERMINANT>
-{
+impl<C: Case> LaneKernel for BelowPass<'_, '_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { slab, work, offset, x } = self;
+        let Self { case, slab, work, offset, x } = self;
         let Operator { layout, state, modes, moments, fibers, bulk, .. } = work.operator;
         let Slab { first, below, part, carry, .. } = slab;
         part.fill(0.0);
@@ -316,13 +395,14 @@ impl<const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKerne
             let next = &x[next.start - offset..next.end - offset];
             let (plane, segments) = (*first - 1, work.segments(*first - 1));
             PlanePass { layout, plane, segments, state, this: below, next, part, carry, modes, moments, fibers, bulk }
-                .run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Nothing);
+                .run::<I::F32, C>(case, work.operator.cells(), &mut Nothing);
         }
     }
 }
 
 /// The planes of a slab, after [`BelowPass`].
-struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> {
+struct SlabPass<'a, 'b, A, C> {
+    case: C,
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     anchors: A,
@@ -331,17 +411,16 @@ struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool, const DETERM
     out: &'a mut [f32],
 }
 
-impl<A: NodalTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKernel
-    for SlabPass<'_, '_, A, MOMENTS, FIBERS, DETERMINANT>
-{
+impl<A: NodalTerm, C: Case> LaneKernel for SlabPass<'_, '_, A, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { slab, work, anchors, offset, x, out } = self;
+        let Self { case, slab, work, anchors, offset, x, out } = self;
         let Operator { layout, state, modes, moments, fibers, bulk, .. } = work.operator;
         let Slab { first, last, above, part, carry, .. } = slab;
         let (first, last) = (*first, *last);
+        let cells = work.operator.cells();
         for plane in first..last {
             let range = layout.plane(plane);
             let (this, rest) = x[range.start - offset..].split_at_mut(range.len());
@@ -355,16 +434,16 @@ impl<A: NodalTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: b
                 Task::Apply => {
                     // Products ignore the added blocks, so no kernel is compiled for that case.
                     if !A::IS_SOME {
-                        pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Apply(out));
+                        pass.run::<I::F32, C>(case, cells, &mut Apply(out));
                     }
                 }
                 Task::Residual { b, inverse } => {
                     let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
-                    pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Residual { b, inverse, anchors, r: out });
+                    pass.run::<I::F32, C>(case, cells, &mut Residual { b, inverse, anchors, r: out });
                 }
                 Task::Smooth { b, inverse, a, c } => {
                     let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
-                    pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Smooth { b, inverse, anchors, d: out, a, c });
+                    pass.run::<I::F32, C>(case, cells, &mut Smooth { b, inverse, anchors, d: out, a, c });
                 }
             }
         }
@@ -372,7 +451,8 @@ impl<A: NodalTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: b
 }
 
 /// The product of a level with fibers, after [`BelowPass`].
-struct FiberProduct<'a, 'b, const DETERMINANT: bool> {
+struct FiberProduct<'a, 'b, C> {
+    case: C,
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     offset: usize,
@@ -380,12 +460,12 @@ struct FiberProduct<'a, 'b, const DETERMINANT: bool> {
     out: &'a mut [f32],
 }
 
-impl<const DETERMINANT: bool> LaneKernel for FiberProduct<'_, '_, DETERMINANT> {
+impl<C: Case> LaneKernel for FiberProduct<'_, '_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { slab, work, offset, x, out } = self;
+        let Self { case, slab, work, offset, x, out } = self;
         let Operator { layout, state, modes, moments, fibers, bulk, .. } = work.operator;
         let Slab { first, last, above, part, carry, .. } = slab;
         for plane in *first..*last {
@@ -407,7 +487,7 @@ impl<const DETERMINANT: bool> LaneKernel for FiberProduct<'_, '_, DETERMINANT> {
                 fibers,
                 bulk,
             }
-            .run::<I::F32, true, true, DETERMINANT>(&mut Apply(out));
+            .run::<I::F32, C>(case, work.operator.cells(), &mut Apply(out));
         }
     }
 }

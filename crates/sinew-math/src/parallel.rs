@@ -123,10 +123,26 @@ fn fold_tree<P: Splittable, T: Send>(
     }
     let middle = length.div_ceil(block_size) / 2 * block_size;
     let (left, right) = parts.split(middle);
-    let fold_left = || fold_tree(left, start, block_size, parallel, map, combine);
-    let fold_right = || fold_tree(right, start + middle, block_size, parallel, map, combine);
-    let (a, b) = if parallel { rayon::join(fold_left, fold_right) } else { (fold_left(), fold_right()) };
-    combine(a, b)
+    let (mut left, mut right, mut a, mut b) = (Some(left), Some(right), None, None);
+    join(
+        parallel,
+        &mut || a = left.take().map(|part| fold_tree(part, start, block_size, parallel, map, combine)),
+        &mut || b = right.take().map(|part| fold_tree(part, start + middle, block_size, parallel, map, combine)),
+    );
+    match (a, b) {
+        (Some(a), Some(b)) => combine(a, b),
+        _ => unreachable!("each half is run once"),
+    }
+}
+
+/// Runs both, side by side if `parallel`. Not generic: rayon's queues are compiled once, not for each loop.
+fn join(parallel: bool, left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
+    if parallel {
+        rayon::join(left, right);
+    } else {
+        left();
+        right();
+    }
 }
 
 /// Runs `work` on a thread of the pool.

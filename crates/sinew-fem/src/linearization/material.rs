@@ -18,6 +18,9 @@ use crate::material::{CellVolume, Law, Material, MaterialPoint, MaterialSpec, Ma
 use crate::model::Model;
 use crate::state::State;
 
+/// Most quadrature points of a cell.
+const MAX_POINTS: usize = 8;
+
 /// A parameter of the material of a body; a derivative keeps the others constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
@@ -95,8 +98,7 @@ pub(super) fn add_parameter_gradient(
     for block in &model.elastic[model.bodies[body].elastic.clone()] {
         for cell in 0..block.cell_count() {
             let Some(slope) = parameter.slope(&materials[block.cells()[cell] as usize]) else { continue };
-            let visitor = StressSlope { block, cell, x: &state.positions, slope, scale, forces: &mut *forces };
-            block.law().visit(visitor);
+            add_stress_slope(block, cell, &state.positions, slope, scale, forces);
         }
     }
     let Some(lattice) = model.lattice_of(body) else { return Source::ComplexStep };
@@ -120,51 +122,51 @@ fn add_weight(model: &Model, body: usize, control: &Control, forces: &mut [Vec3]
     }
 }
 
-/// Adds the derivative of the stress of one cell.
-struct StressSlope<'a> {
-    block: &'a ElasticBlock,
+/// Adds the derivative of the stress of one cell by a parameter, with `slope` = ∂(μ, λ, …)/∂θ.
+fn add_stress_slope(
+    block: &ElasticBlock,
     cell: usize,
-    x: &'a [Vec3],
-    /// ∂(μ, λ, …)/∂θ.
+    x: &[Vec3],
     slope: MaterialPoint<f64>,
     scale: f64,
-    forces: &'a mut [Vec3],
-}
-
-impl MaterialVisitor for StressSlope<'_> {
-    type Output = ();
-
-    fn visit<M: Material>(self, law: M) {
-        match self.block.points_per_cell() {
-            1 => self.run::<M, 1>(law),
-            4 => self.run::<M, 4>(law),
-            _ => self.run::<M, 8>(law),
+    forces: &mut [Vec3],
+) {
+    let count = block.points_per_cell();
+    let mut F = [Mat3::<ComplexStep>::zero(); MAX_POINTS];
+    let mut w = [ComplexStep::constant(0.0); MAX_POINTS];
+    block.evaluate_deformation(cell, x, |k, weight, deformation| {
+        F[k] = Mat3 { rows: deformation.rows.map(|row| row.map(ComplexStep::constant)) };
+        w[k] = ComplexStep::constant(weight);
+    });
+    let (value, slope) = (block.parameters_of(cell).into_array(), slope.into_array());
+    let point = MaterialPoint::from_array(std::array::from_fn(|k| ComplexStep::moving(value[k], slope[k])));
+    let is_mean = count > 1 && block.volume == VolumeForm::Mean;
+    let mut P = F;
+    block.law().visit(Stresses { F: &mut P[..count], w: &w[..count], point, is_mean });
+    for k in 0..count {
+        let P = Mat3 { rows: P[k].rows.map(|row| row.map(ComplexStep::derivative)) } * (w[k].re * scale);
+        for a in 0..block.kind().nodes_per_cell() {
+            forces[block.point(cell, a) as usize] += P * block.gradient_of(cell, k, a);
         }
     }
 }
 
-impl StressSlope<'_> {
-    fn run<M: Material, const Q: usize>(self, law: M) {
-        let Self { block, cell, x, slope, scale, forces } = self;
-        let mut F = [Mat3::<ComplexStep>::zero(); Q];
-        let mut w = [ComplexStep::constant(0.0); Q];
-        block.evaluate_deformation(cell, x, |k, weight, deformation| {
-            F[k] = Mat3 { rows: deformation.rows.map(|row| row.map(ComplexStep::constant)) };
-            w[k] = ComplexStep::constant(weight);
-        });
-        let (value, slope) = (block.parameters_of(cell).into_array(), slope.into_array());
-        let point = MaterialPoint::from_array(std::array::from_fn(|k| ComplexStep::moving(value[k], slope[k])));
-        let volume = if Q > 1 && block.volume == VolumeForm::Mean {
-            CellVolume::mean(&law, &point, &F, &w)
-        } else {
-            CellVolume::pointwise(&point)
-        };
-        for k in 0..Q {
-            let P = law.stress(&F[k], &volume.point) + volume.stress::<M>(&F[k]);
-            let P = Mat3 { rows: P.rows.map(|row| row.map(ComplexStep::derivative)) } * (w[k].re * scale);
-            for a in 0..block.kind().nodes_per_cell() {
-                forces[block.point(cell, a) as usize] += P * block.gradient_of(cell, k, a);
-            }
+/// Stresses at the points of a cell, in place of their deformation gradients: all that is compiled for each law.
+struct Stresses<'a> {
+    F: &'a mut [Mat3<ComplexStep>],
+    w: &'a [ComplexStep],
+    point: MaterialPoint<ComplexStep>,
+    is_mean: bool,
+}
+
+impl MaterialVisitor for Stresses<'_> {
+    type Output = ();
+
+    fn visit<M: Material>(self, law: M) {
+        let Self { F, w, point, is_mean } = self;
+        let volume = if is_mean { CellVolume::mean(&law, &point, F, w) } else { CellVolume::pointwise(&point) };
+        for F in F {
+            *F = law.stress(F, &volume.point) + volume.stress::<M>(F);
         }
     }
 }

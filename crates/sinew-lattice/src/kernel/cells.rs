@@ -2,8 +2,8 @@
 
 use sinew_math::{LaneScalar, Scalar};
 
-use super::STATE;
 use super::rows::{Triple, load_rows};
+use super::{Case, Cells, STATE, has};
 
 /// Channels of sums (S) and differences (D) along x and along z.
 pub(super) const SS: usize = 0;
@@ -31,7 +31,8 @@ fn cross<F: LaneScalar<Element = f32>>(a: Triple<F>, b: Triple<F>) -> Triple<F> 
 /// # Safety
 /// The state of a block from `at` on is within `state`.
 #[inline(always)]
-pub(super) unsafe fn cell_forces<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
+pub(super) unsafe fn cell_forces<F: LaneScalar<Element = f32>, K: Case>(
+    cells: Cells,
     state: &[f32],
     at: usize,
     bulk: &[F; 10],
@@ -48,7 +49,7 @@ pub(super) unsafe fn cell_forces<F: LaneScalar<Element = f32>, const DETERMINANT
         m[1][c] = after[SS][c] - before[SS][c];
         m[2][c] = before[SD][c] + after[SD][c];
     }
-    let stress = stress::<F, DETERMINANT>(&s, bulk, &m);
+    let stress = stress::<F, K>(cells, &s, bulk, &m);
     let (mu2, mu3) = (mu * bilinear, mu * trilinear);
     let mut low = [[F::zero(); 3]; 4];
     let mut high = low;
@@ -73,11 +74,8 @@ pub(super) unsafe fn cell_forces<F: LaneScalar<Element = f32>, const DETERMINANT
 /// # Safety
 /// The state of a block from `at` on is within `state`.
 #[inline(always)]
-pub(super) unsafe fn cell_forces_off_center<
-    F: LaneScalar<Element = f32>,
-    const FIBERS: bool,
-    const DETERMINANT: bool,
->(
+pub(super) unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>, K: Case>(
+    cells: Cells,
     state: &[f32],
     at: usize,
     bulk: &[F; 10],
@@ -104,8 +102,8 @@ pub(super) unsafe fn cell_forces_off_center<
         m[1][c] = after[SS][c] - before[SS][c] + x.mul_add(xy, z.mul_add(yz, products[1] * xyz));
         m[2][c] = before[SD][c] + after[SD][c] + x.mul_add(xz, y.mul_add(yz, products[2] * xyz));
     }
-    let mut stress = stress::<F, DETERMINANT>(&s, bulk, &m);
-    if FIBERS {
+    let mut stress = stress::<F, K>(cells, &s, bulk, &m);
+    if has!(K, cells, fibers) {
         add_pull(pull, &m, &mut stress);
     }
     let mut low = [[F::zero(); 3]; 4];
@@ -151,15 +149,16 @@ pub(crate) fn add_pull<F: Scalar>(pull: &[F; 9], m: &[Triple<F>; 3], stress: &mu
 
 /// P of the linear modes. Uses loops and functions: closures are not always inlined.
 #[inline(always)]
-fn stress<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
+fn stress<F: LaneScalar<Element = f32>, K: Case>(
+    cells: Cells,
     s: &[F; STATE],
     bulk: &[F; 10],
     m: &[Triple<F>; 3],
 ) -> [Triple<F>; 3] {
     let r = columns([s[0], s[1], s[2], s[3]]);
-    let mu = if DETERMINANT { bulk[9] } else { s[4] };
+    let mu = if has!(K, cells, determinant) { bulk[9] } else { s[4] };
     // Derivative of the volume measure.
-    let g = if DETERMINANT {
+    let g = if has!(K, cells, determinant) {
         [[bulk[0], bulk[1], bulk[2]], [bulk[3], bulk[4], bulk[5]], [bulk[6], bulk[7], bulk[8]]]
     } else {
         r
@@ -181,7 +180,7 @@ fn stress<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
         xy.mul_add(b[0], yy.mul_add(b[1], yz * b[2])),
         xz.mul_add(b[0], yz.mul_add(b[1], zz * b[2])),
     ];
-    let push = if DETERMINANT { t } else { s[5] * t };
+    let push = if has!(K, cells, determinant) { t } else { s[5] * t };
     let mut stress = [[F::zero(); 3]; 3];
     for j in 0..3 {
         let turned = cross(w, r[j]);

@@ -10,7 +10,7 @@ use super::rows::load3;
 /// The symmetric term A added to K at each node. Entries use the slots of vectors. For a seam only the first slot holds
 /// the entries, since the products of its slots are summed.
 pub(crate) trait NodalTerm: Copy {
-    /// Whether A may be nonzero.
+    /// Whether A is known to be there.
     const IS_SOME: bool = true;
 
     /// `product` + A x.

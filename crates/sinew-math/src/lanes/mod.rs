@@ -204,6 +204,30 @@ pub fn dispatch<K: LaneKernel>(kernel: K) -> K::Output {
     run_at(active_isa(), kernel)
 }
 
+/// [`dispatch`] for a kernel that is one of many cases: at the fallback of x86-64 (see [`LaneScalar::IS_FALLBACK`]) what
+/// `general` makes of it runs instead, one kernel that does the same work for all cases, with conditions.
+#[inline]
+pub fn dispatch_or<K: LaneKernel, G: LaneKernel<Output = K::Output>>(
+    kernel: K,
+    general: impl FnOnce(K) -> G,
+) -> K::Output {
+    match active_isa() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `active_isa` is a level that the processor has, so it has AVX2 and FMA.
+        IsaLevel::Avx2 => unsafe { <K as Levels>::avx2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above, for the AVX-512 subsets named at the function.
+        IsaLevel::Avx512 => unsafe { <K as Levels>::avx512(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        _ => <G as Levels>::portable(general(kernel)),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => {
+            let _ = general;
+            <K as Levels>::portable(kernel)
+        }
+    }
+}
+
 /// Runs the kernel at the given level; `None` if the processor lacks it. For tests and benchmarks.
 pub fn dispatch_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> Option<K::Output> {
     level.is_available().then(|| run_at(level, kernel))
