@@ -11,7 +11,7 @@ use super::Compiler;
 use super::bones::RigBone;
 
 /// Room below which flesh cannot keep its volume between bones that stay where they are. A closed fist whose thumb does
-/// not press on the fingers has 0.7; in a whole one the thumb comes to 0.1.
+/// not press on the fingers has 0.7; in a whole one the thumb passes the index finger at less than 0.4.
 const LITTLE_ROOM: f64 = 0.6;
 /// Share of their stiffness that a note suggests.
 const USUAL_SHARE: f64 = 0.07;
