@@ -13,6 +13,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::Model;
 use crate::control::ChannelId;
+use crate::force::Attachment;
 use crate::kinematics::Unknowns;
 
 /// Minimum ratio of the spread of the nodes of a pin across their longest axis to that along it; below it they do not
@@ -89,15 +90,19 @@ impl Model {
         })
     }
 
-    /// Channels of the motions of drivers.
+    /// Channels of the motions of drivers, and of springs that go along with them because their bones stretch.
     pub(crate) fn driver_channels(&self) -> impl Iterator<Item = ChannelId> {
-        self.skinning_predictor.drivers.iter().flat_map(|driver| {
+        let stretching = self.forces_of::<Attachment>().filter_map(|attachment| attachment.motion);
+        let stretching = stretching.filter(|motion| motion.deformation.is_some());
+        let of_springs = stretching.flat_map(|motion| motion.translation.into_iter().chain(motion.rotation));
+        let of_drivers = self.skinning_predictor.drivers.iter().flat_map(|driver| {
             let (translation, rotation) = match *driver {
                 MotionSource::Pin(pin) => (self.pins[pin].motion.translation, self.pins[pin].motion.rotation),
                 MotionSource::Driven(driven) => (self.driven[driven].translation, self.driven[driven].rotation),
             };
             translation.into_iter().chain(rotation)
-        })
+        });
+        of_drivers.chain(of_springs)
     }
 }
 
