@@ -65,7 +65,12 @@ def skin(
     preview: bool = False,
     bones: Word | None = None,
     soft: bool = False,
+    give_way: Word | None = None,
     dynamic: bool = False,
+    preset: Word | None = None,
+    paint: Many | None = None,
+    jiggle: Word | None = None,
+    skin_maps: Word | None = None,
     young: Word | None = None,
     poisson: Word | None = None,
     scale: Word | None = None,
@@ -105,7 +110,12 @@ def skin(
     - ``preview``: Shows the motion within seconds: about 1500 cells, no self-contact, a loose tolerance [default output: out/CHARACTER_preview.usda]
     - ``bones``: Bones: auto, or a file (TOML) with a list `bones` as in `rig` of a scene [default: auto]
     - ``soft``: Attaches flesh to all bones by springs [default: only where the flesh is thinner than two cells, else rigidly]
+    - ``give_way``: Share of their stiffness that soft bones keep, for motions that leave the flesh between bones no room, for example 0.07 [default: 1]
     - ``dynamic``: Simulates inertia: flesh jiggles
+    - ``preset``: A kind of flesh to start from: lean (firm), stocky (fat that wobbles), toon (clean shapes, bouncy) or jelly (soft all the way) [one of: lean, stocky, toon, jelly]
+    - ``paint``: A layer of paint, any number of times, later ones over earlier ones: what it covers and what it sets, such as "joint thigh, shin: fat 0.6, border 2 cm", "material belly: stiffness 0.5", "attribute COLOR_0.g: answer 0", "texture fat.png: fat 1", "all: sliding 0.5"; or a file (TOML) with a list `paint` as in `rig` of a scene
+    - ``jiggle``: How flesh jiggles: how often it swings, and how far beyond its rest, such as "4 Hz, 20 %" [default: as --preset says]
+    - ``skin_maps``: Wrinkle and stretch maps of the skin: at the vertices of USD and .glb files, and as images on the texture coordinates, of the largest values (peak) or frame by frame (frames) [one of: vertices, peak, frames]
     - ``young``: Young's modulus, for example "30 kPa" [default: 20 kPa]
     - ``poisson``: Poisson's ratio; 0.45 nearly preserves volume [default: 0.45]
     - ``scale``: Factor on all lengths of the file, for example 0.01 for a file in centimeters [default: 1, but a human of 170 m is asked about]
@@ -130,7 +140,7 @@ def skin(
     - ``resume``: Continues an interrupted run
     - ``force``: Also replaces files in the report folder that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--motion": motion, "--map": map, "--in-place": in_place, "--keep": keep, "--motion-rest": motion_rest, "--cell": cell, "--cells": cells, "--preview": preview, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--scale": scale, "--up": up, "--surface": surface, "--repair": repair, "--correctives": correctives, "--strict": strict, "--part": part, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--sweep": sweep, "--jobs": jobs, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--motion": motion, "--map": map, "--in-place": in_place, "--keep": keep, "--motion-rest": motion_rest, "--cell": cell, "--cells": cells, "--preview": preview, "--bones": bones, "--soft": soft, "--give-way": give_way, "--dynamic": dynamic, "--preset": preset, "--paint": paint, "--jiggle": jiggle, "--skin-maps": skin_maps, "--young": young, "--poisson": poisson, "--scale": scale, "--up": up, "--surface": surface, "--repair": repair, "--correctives": correctives, "--strict": strict, "--part": part, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--sweep": sweep, "--jobs": jobs, "--no-pictures": no_pictures, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(
@@ -146,7 +156,7 @@ def character(
 ) -> str:
     """Writes a sample character with rig and animation.
 
-    - ``character``: arm, hand or torso
+    - ``character``: arm, hand, torso or leg
     - ``difficult``: Writes a difficult character instead, chosen by this number: crossings at rest, open borders, shells, cloth, loose parts, odd units. The file and stdout say what it is
     - ``output``: Output file (.glb, .gltf, or .bvh for the joints with one animation) [default: CHARACTER.glb]
     - ``edge``: Mean edge length of the skin triangles, for example "4 mm" [default: depends on the character]
@@ -665,7 +675,7 @@ def bench_skin(
 ) -> Any:
     """A moving character in self-contact: seconds per frame and quality of the result.
 
-    - ``scene``: Character: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings [one of: torso, hand, arm] [default: arm]
+    - ``scene``: Character in motion: the arms of a torso press on its body, a hand closes, an arm folds, and then all of it swings. Deep contact, into a pose that is held: a whole fist, a squat, crossed arms [one of: torso, hand, arm, fist, squat, crossed-arms] [default: arm]
     - ``cells``: Approximate number of lattice cells [default: as in the paper]
     - ``frames``: Number of frames [default: 48]
     - ``repeats``: Number of runs; reports the best. Checks the quality in the first run only: all runs have the same result [default: 5]
