@@ -322,6 +322,8 @@ pub(super) fn show_answers(scene: &Scene, characters: &[SceneCharacter], simulat
 
 #[cfg(test)]
 mod tests {
+    use sinew_fem::material::Law;
+
     use super::*;
 
     /// Cells of 1 cm above each other, from the skin to a bone 4 cm below it: the layers of all of them add up.
@@ -352,7 +354,7 @@ mod tests {
     /// Sliding takes shear stiffness and leaves bulk; half fat is halfway between the moduli on a logarithmic scale.
     #[test]
     fn paint_changes_the_moduli_as_it_says() {
-        let spec = MaterialSpec::corotated(27e3, 0.45);
+        let spec = MaterialSpec::with_young(Law::Corotated, 27e3, 0.45);
         let paint = |stiffness, fat, sliding| CellPaint {
             stiffness: vec![stiffness],
             fat: vec![fat],
