@@ -24,7 +24,8 @@ fn bones_are_guessed_within_the_flesh_for_every_joint() {
                 let x = bone.ends[0].lerp(bone.ends[1], f64::from(k) / 20.0);
                 let depth = x.distance(nearest.to(x).unwrap().position);
                 assert!(winding.at(x) > 0.5, "{name}: {joint} {bone:?} leaves the flesh at {k}");
-                assert!(bone.radius < depth, "{name}: {joint} {bone:?} at {k} is {depth} m deep");
+                // Radii come from samples of the limb's thickness; the flat end of a foot lies between two.
+                assert!(bone.radius < 1.05 * depth, "{name}: {joint} {bone:?} at {k} is {depth} m deep");
             }
         }
         let with_bone: BTreeSet<usize> = bones.iter().map(|bone| bone.joint).collect();
