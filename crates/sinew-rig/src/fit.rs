@@ -83,7 +83,7 @@ mod tests {
             rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation *= 100.0);
             let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
             let moving = flesh.own_vertices().iter().filter(|own| !own.is_empty()).count();
-            // The leg has four such joints, and those of the hip are near the origin in any unit.
+            // Of the leg's four joints two stray, half of them.
             assert!(2 * flesh.strays().len() >= moving, "{character:?}: {} of {moving}", flesh.strays().len());
         }
     }
