@@ -1,0 +1,1 @@
+//! Signed distances on a narrow band of voxels.

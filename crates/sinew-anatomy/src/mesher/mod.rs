@@ -1,0 +1,1 @@
+//! Tetrahedra inside of a solid.
