@@ -15,11 +15,7 @@ pub trait Solid: Sync {
     /// Gradient of the distance, by central differences over `step` \[m\] unless the solid knows better.
     fn gradient(&self, p: Vec3, step: f64) -> Vec3 {
         let along = |d: Vec3| (self.distance(p + d * step) - self.distance(p - d * step)) / (2.0 * step);
-        Vec3::new(
-            along(Vec3::new(1.0, 0.0, 0.0)),
-            along(Vec3::new(0.0, 1.0, 0.0)),
-            along(Vec3::new(0.0, 0.0, 1.0)),
-        )
+        Vec3::new(along(Vec3::new(1.0, 0.0, 0.0)), along(Vec3::new(0.0, 1.0, 0.0)), along(Vec3::new(0.0, 0.0, 1.0)))
     }
 }
 
