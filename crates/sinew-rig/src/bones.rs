@@ -1,6 +1,6 @@
 //! Bones within flesh: capsules, or surfaces modeled in the character's file.
 
-use sinew_geometry::mesh::WindingNumber;
+use sinew_geometry::mesh::{NearestPlaces, WindingNumber};
 use sinew_geometry::{MeshError, TriMesh};
 use sinew_math::Vec3;
 
@@ -14,6 +14,8 @@ const BONE_SHARE: f64 = 0.3;
 const JOINT_SHARE: f64 = 0.35;
 /// Samples along a bone; the longest part within the flesh is kept.
 const SAMPLES: usize = 64;
+/// Maximum radius of a bone over the depth of its axis below the skin: feet are flat.
+const MAX_DEPTH_SHARE: f64 = 0.9;
 
 /// A capsule that moves with a joint.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +64,8 @@ pub fn modelled_bone(rig: &Rig, flesh: &Flesh, name: &str) -> Option<Result<TriM
 /// Bones from every joint that moves vertices to its child joints; at the end of a chain, to the end of its vertices.
 pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
     let inside = flesh.surface.winding_numbers();
+    let nearest = NearestPlaces::new(&flesh.surface);
+    let depth = |x: Vec3| nearest.to(x).map_or(f64::INFINITY, |skin| skin.position.distance(x));
     let place = |&vertex: &u32| flesh.surface.positions()[vertex as usize];
     let own: Vec<Vec<Vec3>> = flesh.own_vertices().iter().map(|own| own.iter().map(place).collect()).collect();
     let mut bones = Vec::new();
@@ -72,12 +76,19 @@ pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
         let ends = if below.is_empty() { vec![tip(data.place, own)] } else { below };
         for end in ends {
             let straight = Bone { joint, ends: [data.place, end], radius: 0.0 };
-            if let Some(bone) = fitted(straight, own, &inside) {
+            if let Some(mut bone) = fitted(straight, own, &inside) {
+                bone.radius = bone.radius.min(MAX_DEPTH_SHARE * least(&bone, depth));
                 bones.push(bone);
             }
         }
     }
     bones
+}
+
+/// Smallest depth along the axis of a bone.
+fn least(bone: &Bone, depth: impl Fn(Vec3) -> f64) -> f64 {
+    let at = |k: usize| bone.ends[0].lerp(bone.ends[1], k as f64 / (SAMPLES - 1) as f64);
+    (0..SAMPLES).map(|k| depth(at(k))).fold(f64::INFINITY, f64::min)
 }
 
 /// End of the vertices of the last joint of a chain.
