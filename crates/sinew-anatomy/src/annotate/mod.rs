@@ -1,0 +1,1 @@
+//! Attachments, fibers and fields of meshes.

@@ -1,0 +1,1 @@
+//! The anatomy of one person on the landmarks of another.

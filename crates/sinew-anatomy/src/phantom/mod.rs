@@ -1,0 +1,1 @@
+//! Anatomy by formulas, with the truth beside.

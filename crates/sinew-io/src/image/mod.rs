@@ -1,0 +1,1 @@
+//! Volumes of other programs: where their voxels are and what they hold.
