@@ -31,6 +31,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     pub mesh: Option<PathBuf>,
 
+    /// Labeled image; drafts a recipe of `sinew anatomy build` from the names of its labels
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["template", "mesh", "size", "material", "duration"])]
+    pub image: Option<PathBuf>,
+
     /// Factor on the coordinates of the mesh, or their unit, for example mm [default: a plausible unit]
     #[arg(long, value_name = "F", value_parser = mesh::scale, requires = "mesh")]
     pub scale: Option<f64>,
@@ -89,6 +93,9 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let file = if file.extension().is_none() { file.with_extension("toml") } else { file.clone() };
     if file.exists() && !arguments.force {
         return Err(Failure::Other(format!("{} exists\nhint: --force replaces it", file.display())));
+    }
+    if let Some(image) = &arguments.image {
+        return recipe(image, &file, console);
     }
     let is_undecided = arguments.template.is_none() && arguments.mesh.is_none();
     let asks = arguments.interactive || (is_undecided && std::io::stdin().is_terminal());
@@ -164,8 +171,30 @@ fn character(scene: &Path, replaces: bool, console: Console) -> Result<[String; 
 
 /// Writes the schema that the first line of the scene names; keeps a file that is not a schema of scenes.
 fn write_schema(path: &Path) -> Result<(), Failure> {
-    let schema = schema::text()?;
-    let is_own = |text: String| text.contains("\"title\": \"Sinew scene\"") && text != schema;
+    write_schema_of(path, &schema::text()?, "Sinew scene")
+}
+
+/// Drafts a recipe from a labeled image.
+fn recipe(image: &Path, file: &Path, console: Console) -> Result<Status, Failure> {
+    check_outputs([image], [file]).map_err(|error| Failure::Other(error.to_string()))?;
+    let (text, notes) = sinew_run::anatomy::draft(image, &relative(image, file)).map_err(Failure::Other)?;
+    notes.iter().for_each(|note| console.note(&format!("note: {note}")));
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Check the recipe before writing it.
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let recipe = sinew_scene::Recipe::from_text(&text, &name, folder)?;
+    write_file(file, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
+    write_schema_of(&folder.join(RECIPE_SCHEMA), &schema::recipe_text()?, "Sinew recipe")?;
+    console.note(&format!("wrote {}: {} tissues", file.display(), recipe.tissue.len()));
+    console.note(&format!("next: sinew anatomy build {}", file.display()));
+    Ok(Status::Done)
+}
+
+/// The schema that the first line of a recipe names.
+const RECIPE_SCHEMA: &str = "sinew-recipe.schema.json";
+
+fn write_schema_of(path: &Path, schema: &str, title: &str) -> Result<(), Failure> {
+    let is_own = |text: String| text.contains(&format!("\"title\": \"{title}\"")) && text != schema;
     if path.exists() && !std::fs::read_to_string(path).is_ok_and(is_own) {
         return Ok(());
     }

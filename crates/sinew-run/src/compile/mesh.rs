@@ -101,6 +101,12 @@ impl Compiler<'_> {
                 }
                 return scaled(cells, body.scale).map(MeshParts::from).map_err(|error| problem(".file", error));
             }
+            Mesh::Anatomy(mesh) => {
+                let VolumeParts { mesh: cells, notes, .. } =
+                    crate::anatomy::mesh_of(scene, mesh).map_err(|error| problem(".tissue", error))?;
+                self.notes.extend(notes.iter().map(|note| format!("body \"{}\": {note}", body.name)));
+                return scaled(cells, body.scale).map(MeshParts::from).map_err(|error| problem(".tissue", error));
+            }
             Mesh::Fill(mesh) => return self.filled(index, body, mesh),
             generated => generated.source().generate(body.scale).map_err(|MeshProblem { key, message, .. }| {
                 problem(&if key.is_empty() { String::new() } else { format!(".{key}") }, message)

@@ -1,0 +1,144 @@
+//! Stage `mesh`: surfaces of bones, tetrahedra of everything else, and their facts.
+
+use std::f64::consts::PI;
+
+use sinew_anatomy::field::DistanceField;
+use sinew_anatomy::mesher::{self, MeshError, MeshOptions};
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_scene::Diagnostic;
+use sinew_scene::recipe::Method;
+use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
+
+use super::build::Bench;
+use super::cache::KeyBuilder;
+use super::stage::{Made, Trouble};
+use super::stored::Stored;
+
+/// Version of the stages of this file.
+const VERSION: u32 = 1;
+
+/// Size of the cells of a tissue \[m\].
+pub(super) fn cell_of(bench: &Bench<'_>, index: usize) -> f64 {
+    bench.recipe.tissue[index].cell.unwrap_or(bench.recipe.mesh.cell)
+}
+
+/// The key that sets the size of the cells.
+fn cell_path(bench: &Bench<'_>, index: usize) -> String {
+    match bench.recipe.tissue[index].cell {
+        Some(_) => format!("tissue[{index}].cell"),
+        None => "mesh.cell".to_string(),
+    }
+}
+
+fn problem(bench: &Bench<'_>, index: usize, error: &MeshError) -> Trouble {
+    let text = error.to_string();
+    let (message, hint) = text.split_once("; hint: ").map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
+    let name = &bench.recipe.tissue[index].name;
+    let path = match error {
+        MeshError::CellSize { .. } | MeshError::TooCoarse { .. } | MeshError::TooManyCells { .. } => {
+            cell_path(bench, index)
+        }
+        _ => format!("tissue[{index}]"),
+    };
+    let problem = bench.recipe.problem(&path, format!("{name}: {message}"));
+    Trouble::Told(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
+
+/// The surface of a bone.
+pub(super) fn surface(
+    bench: &Bench<'_>,
+    index: usize,
+    shape: &Made<DistanceField>,
+) -> Result<Made<TriMesh>, Trouble> {
+    let cell = cell_of(bench, index);
+    let key = KeyBuilder::new("surface", VERSION).input(shape.digest).number(cell).finish();
+    bench.shop.make(&format!("surface {}", bench.recipe.tissue[index].name), key, || {
+        let field = bench.shop.get(shape)?;
+        mesher::isosurface(&*field, cell).map_err(|error| problem(bench, index, &error))
+    })
+}
+
+/// The tetrahedra of a tissue.
+pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<CellMesh>, Trouble> {
+    let (cell, method) = (cell_of(bench, index), bench.recipe.mesh.method);
+    let key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(cell).text(method.word()).finish();
+    bench.shop.make(&format!("mesh {}", bench.recipe.tissue[index].name), key, || {
+        let field = bench.shop.get(shape)?;
+        let meshed = match method {
+            Method::Stuffed => mesher::mesh_solid(&*field, &MeshOptions::new(cell)),
+            Method::Compressed => compressed(&field, cell),
+        };
+        meshed.map(|meshed| meshed.mesh).map_err(|error| problem(bench, index, &error))
+    })
+}
+
+fn compressed(field: &DistanceField, cell: f64) -> Result<mesher::Meshed, MeshError> {
+    mesher::compress::mesh_compressed(field, &mesher::compress::CompressOptions::new(cell))
+}
+
+/// Facts of a mesh, as they stand in the file of a model.
+pub(super) struct Facts(pub ModelTissue);
+
+impl Stored for Facts {
+    fn to_bytes(&self) -> Vec<u8> {
+        ModelFile { tissue: vec![self.0.clone()], ..ModelFile::default() }.to_toml().into_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        ModelFile::from_text(text, "facts").ok()?.tissue.into_iter().next().map(Self)
+    }
+}
+
+/// Facts of a mesh.
+pub(super) fn facts(bench: &Bench<'_>, mesh: &Made<CellMesh>) -> Result<Made<Facts>, Trouble> {
+    let key = KeyBuilder::new("facts", VERSION).input(mesh.digest).finish();
+    bench.shop.quiet(key, || Ok(Facts(measured(&*bench.shop.get(mesh)?))))
+}
+
+fn measured(mesh: &CellMesh) -> ModelTissue {
+    let quality = mesh.quality();
+    let bounds = mesh.bounds();
+    let sets = mesh.node_sets().iter();
+    ModelTissue {
+        name: "facts".into(),
+        attach: sets
+            .map(|(name, nodes)| ModelAttachment { name: name.clone(), bone: "bone".into(), nodes: nodes.len() })
+            .collect(),
+        has_fibers: mesh.cell_fields().contains_key(super::annotate::FIBER),
+        has_tendon: mesh.cell_sets().contains_key(super::annotate::TENDON),
+        volume: mesh.volume(),
+        cells: mesh.cell_count(),
+        components: mesh.components().count,
+        min_dihedral: quality.min_dihedral.clamp(0.0, PI),
+        max_dihedral: quality.max_dihedral,
+        low: bounds.min.into(),
+        high: bounds.max.into(),
+        ..ModelTissue::default()
+    }
+}
+
+/// Facts of a bone.
+pub(super) fn facts_of_surface(surface: &TriMesh) -> ModelTissue {
+    let bounds = surface.bounds();
+    ModelTissue {
+        volume: surface.volume().max(0.0),
+        components: surface.components().count,
+        low: bounds.min.into(),
+        high: bounds.max.into(),
+        ..ModelTissue::default()
+    }
+}
+
+/// A problem of a tissue.
+pub(super) fn told(bench: &Bench<'_>, path: &str, text: &str) -> Trouble {
+    let (message, hint) = text.split_once("; hint: ").map_or((text, None), |(a, b)| (a, Some(b)));
+    let problem: Diagnostic = bench.recipe.problem(path, message);
+    Trouble::Told(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
