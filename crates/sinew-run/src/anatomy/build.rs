@@ -96,7 +96,7 @@ fn attempt(bench: &Bench<'_>, options: &BuildOptions<'_>) -> Result<Model, Troub
     let surfaces = wanted.par_iter().map(|&i| surface_of(bench, i, &shapes)).collect();
     let surfaces: Vec<Result<Option<Made<TriMesh>>, Diagnostic>> = settle_all(surfaces)?;
     let parts: Vec<Result<Parts, Trouble>> =
-        wanted.par_iter().zip(surfaces).map(|(&i, surface)| finish(bench, i, &shapes, surface)).collect();
+        wanted.par_iter().zip(surfaces).map(|(&i, surface)| finish(bench, i, &shapes, &smooth, surface)).collect();
     let parts = settle_all(parts)?;
     let model = assemble(bench, options, &wanted, &parts)?;
     if let Some(folder) = options.folder {
@@ -123,19 +123,20 @@ fn finish(
     bench: &Bench<'_>,
     index: usize,
     shapes: &Shapes,
+    smooth: &Shapes,
     surface: Result<Option<Made<TriMesh>>, Diagnostic>,
 ) -> Result<Parts, Trouble> {
     let tissue = &bench.recipe.tissue[index];
     let surface = surface.map_err(Trouble::Told)?;
     let shape = shapes[index].as_ref().map_err(|problem| Trouble::Told(problem.clone()))?;
-    let mut parts = Parts::default();
+    let mut parts = Parts { shape: Some(shape.clone()), ..Parts::default() };
     if let Some(surface) = surface {
         parts.facts = cells::facts_of_surface(&bench.shop.get(&surface)?);
         parts.surface = Some(surface);
         bench.shop.tick(2, &tissue.name);
     } else {
         let plain = cells::mesh(bench, index, shape)?;
-        let annotated = annotate::make(bench, index, &plain, shapes)?;
+        let annotated = annotate::make(bench, index, &plain, shapes, smooth)?;
         let covered = match &bench.recipe.cover {
             Some(covering) => Some(cover::make(bench, index, &annotated, covering.cell)?),
             None => None,
@@ -148,7 +149,9 @@ fn finish(
         match covered {
             Some([fine, coarse]) => {
                 let count = cells::facts(bench, &coarse)?;
-                parts.facts.cover_cells = bench.shop.get(&count)?.0.cells;
+                let coarse_facts = bench.shop.get(&count)?;
+                parts.facts.cover_cells = coarse_facts.0.cells;
+                parts.facts.cover_min_height = coarse_facts.0.min_height;
                 (parts.mesh, parts.cover) = (Some(fine), Some(coarse));
             }
             None => parts.mesh = Some(annotated),
@@ -187,7 +190,17 @@ fn assemble(
             }
         }
     }
+    model.file.step_ratio = step_ratio(&model.file);
     Ok(model)
+}
+
+/// How much longer the stable explicit steps of all covers together are than those of all fine meshes.
+fn step_ratio(file: &ModelFile) -> f64 {
+    let least = |height: fn(&ModelTissue) -> f64| {
+        file.tissue.iter().map(height).filter(|height| *height > 0.0).fold(f64::INFINITY, f64::min)
+    };
+    let (fine, cover) = (least(|tissue| tissue.min_height), least(|tissue| tissue.cover_min_height));
+    if cover.is_finite() { cover / fine } else { 0.0 }
 }
 
 /// What a recipe promised of a tissue, with what came of it.

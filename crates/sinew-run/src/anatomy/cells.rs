@@ -115,10 +115,24 @@ fn measured(mesh: &CellMesh) -> ModelTissue {
         components: mesh.components().count,
         min_dihedral: quality.min_dihedral.clamp(0.0, PI),
         max_dihedral: quality.max_dihedral,
+        min_height: smallest_height(mesh),
         low: bounds.min.into(),
         high: bounds.max.into(),
         ..ModelTissue::default()
     }
+}
+
+/// The smallest height of a tetrahedron over one of its faces, 3 V / A \[m\].
+fn smallest_height(mesh: &CellMesh) -> f64 {
+    let x = mesh.positions();
+    let height = |nodes: &[u32]| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| x[nodes[k] as usize]);
+        let volume = (b - a).cross(c - a).dot(d - a).abs() / 6.0;
+        let double = [(b - a).cross(c - a), (b - a).cross(d - a), (c - a).cross(d - a), (c - b).cross(d - b)];
+        let largest = double.iter().map(|n| 0.5 * n.norm()).fold(0.0, f64::max);
+        3.0 * volume / largest
+    };
+    mesh.cells().map(|(_, nodes)| height(nodes)).fold(f64::INFINITY, f64::min)
 }
 
 /// Facts of a bone.

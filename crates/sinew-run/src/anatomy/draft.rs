@@ -23,7 +23,9 @@ pub fn draft(image: &Path, reference: &str) -> Result<(String, Vec<String>), Str
     let voxels = data.labels().map_err(|error| error.to_string())?;
     let counts = data.label_counts();
     let name = |label: u16| data.table.name(label);
-    let touches = contacts(&data.grid, voxels, |label| kind_of(&name(label)) == Some(Kind::Bone));
+    let touches = contacts(&data.grid, voxels, |label| {
+        label > 0 && counts.contains_key(&label) && kind_of(&name(label)) == Some(Kind::Bone)
+    });
     let cell = data.grid.axes.determinant().abs();
     let labels = counts.iter().filter(|(label, _)| **label > 0).map(|(label, count)| {
         let mut touched: Vec<(&u16, &(usize, Vec3))> =
@@ -45,7 +47,7 @@ type Contacts = BTreeMap<u16, BTreeMap<u16, (usize, Vec3)>>;
 
 /// For every label that is no bone: the bones near it, with the number of their voxels there and the sum of their places.
 fn contacts(grid: &VoxelGrid, voxels: &[u16], is_bone: impl Fn(u16) -> bool) -> Contacts {
-    let bones: Vec<bool> = (0..=u16::MAX).map(|label| label > 0 && voxels_have(voxels, label) && is_bone(label)).collect();
+    let bones: Vec<bool> = (0..=u16::MAX).map(is_bone).collect();
     let size = grid.size.map(|side| side as i64);
     let inside = |at: [i64; 3]| (0..3).all(|k| (0..size[k]).contains(&at[k]));
     let index = |at: [i64; 3]| grid.index(at.map(|i| i as usize));
@@ -76,8 +78,4 @@ fn contacts(grid: &VoxelGrid, voxels: &[u16], is_bone: impl Fn(u16) -> bool) -> 
         }
     }
     found
-}
-
-fn voxels_have(voxels: &[u16], label: u16) -> bool {
-    voxels.contains(&label)
 }

@@ -10,10 +10,10 @@
 //! others are made.
 //!
 //! - `cache`, `stored`, `stage`: results by their keys
-//! - `image`, `field`, `shape`, `cells`, `annotate`, `cover`: the stages
+//! - `image`, `edit`, `field`, `shape`, `cells`, `annotate`, `cover`: the stages
 //! - `build`: which stage needs which
 //! - `write`, `report`: the files of a model
-//! - `draft`: a recipe from an image
+//! - `draft`, `phantom_recipe`: a recipe from an image, and that of a phantom
 //! - `scene`: tissues of models for scenes
 
 mod annotate;
@@ -22,8 +22,10 @@ mod cache;
 mod cells;
 mod cover;
 mod draft;
+mod edit;
 mod field;
 mod image;
+mod phantom_recipe;
 mod report;
 mod scene;
 mod shape;
@@ -43,6 +45,7 @@ use sinew_scene::{Diagnostic, nearest};
 pub use build::build;
 pub use draft::draft;
 pub use image::phantom_of;
+pub use phantom_recipe::phantom_recipe;
 pub(crate) use scene::{mesh_of, surface_of};
 pub use stage::StageReport;
 

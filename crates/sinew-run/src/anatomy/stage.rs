@@ -28,7 +28,14 @@ pub(super) struct Made<T> {
     /// Hash of its bytes: what later stages depend on. A stage that runs again with the same result wakes nobody.
     pub digest: Digest,
     key: Digest,
-    value: Mutex<Option<Arc<T>>>,
+    value: Arc<Mutex<Option<Arc<T>>>>,
+}
+
+/// Another name for the same result.
+impl<T> Clone for Made<T> {
+    fn clone(&self) -> Self {
+        Self { digest: self.digest, key: self.key, value: self.value.clone() }
+    }
 }
 
 /// What happened to a stage.
@@ -82,7 +89,7 @@ impl<'a> Workshop<'a> {
         self.use_key(key);
         if let Some(digest) = self.cache.digest(key) {
             self.tick(1, name);
-            return Ok(Made { digest, key, value: Mutex::default() });
+            return Ok(Made { digest, key, value: Arc::default() });
         }
         let value = self.run(name, make)?;
         let made = self.keep(key, value);
@@ -94,7 +101,7 @@ impl<'a> Workshop<'a> {
     pub fn quiet<T: Stored>(&self, key: Digest, make: impl FnOnce() -> Result<T, Trouble>) -> Result<Made<T>, Trouble> {
         self.use_key(key);
         match self.cache.digest(key) {
-            Some(digest) => Ok(Made { digest, key, value: Mutex::default() }),
+            Some(digest) => Ok(Made { digest, key, value: Arc::default() }),
             None => make().map(|value| self.keep(key, value)),
         }
     }
@@ -110,7 +117,7 @@ impl<'a> Workshop<'a> {
         let found: Option<Vec<Digest>> = keys.iter().map(|key| self.cache.digest(*key)).collect();
         let made = match found {
             Some(digests) => {
-                let missing = |(digest, key): (Digest, &Digest)| Made { digest, key: *key, value: Mutex::default() };
+                let missing = |(digest, key): (Digest, &Digest)| Made { digest, key: *key, value: Arc::default() };
                 digests.into_iter().zip(keys).map(missing).collect()
             }
             None => {
@@ -124,7 +131,7 @@ impl<'a> Workshop<'a> {
 
     fn keep<T: Stored>(&self, key: Digest, value: T) -> Made<T> {
         let digest = self.cache.keep(key, &value.to_bytes());
-        Made { digest, key, value: Mutex::new(Some(Arc::new(value))) }
+        Made { digest, key, value: Arc::new(Mutex::new(Some(Arc::new(value)))) }
     }
 
     /// Runs what is not in the cache, and notes that it did.

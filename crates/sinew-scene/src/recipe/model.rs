@@ -62,6 +62,10 @@ table! {
         min_dihedral: f64 = quantity(Dimension::ANGLE), default(0);
         /// Largest dihedral angle of its cells \[rad\].
         max_dihedral: f64 = quantity(Dimension::ANGLE), default(0);
+        /// Smallest height of a cell \[m\]: stable explicit steps are proportional to it.
+        min_height: f64 = length().at_least(0.0), default(0);
+        /// Smallest height of a cell of the cover \[m\].
+        cover_min_height: f64 = length().at_least(0.0), default(0);
         /// Two opposite corners of its bounding box: the lowest \[m\].
         low: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// And the highest \[m\].
