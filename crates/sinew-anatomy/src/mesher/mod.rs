@@ -1,14 +1,36 @@
 //! Tetrahedra inside of a solid.
 //!
 //! - [`lattice`]: the body-centered cubic lattice, anchored to the world, and where a point lies in it
+//! - `bricks`: which part of the lattice the surface passes through
+//! - `cuts`: where it cuts edges, and which nodes move to a cut
+//! - [`stencil`]: the pieces of a cut cell
+//! - `stuff`: isosurface stuffing \[Labelle07\] with these
+//! - `separate`: parts that only touch are taken apart
+//! - `improve`: nodes moved until the worst angles are better
+//! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
+//! - [`quality`]: angles of tetrahedra
+//! - [`shapes`]: trial shapes for tests and benchmarks
+//! - [`lattice`]: the body-centered cubic lattice, anchored to the world, and where a point lies in it
 
+mod bricks;
+mod cuts;
+mod improve;
 pub mod lattice;
+pub mod quality;
+mod separate;
+pub mod shapes;
+mod solid_mesh;
+pub mod stencil;
+mod stuff;
+mod surface;
 
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 use thiserror::Error;
 
 pub use lattice::Lattice;
+pub use solid_mesh::mesh_solid;
+pub use surface::isosurface;
 
 /// How to fill a solid with tetrahedra.
 #[derive(Clone, Copy, Debug, PartialEq)]
