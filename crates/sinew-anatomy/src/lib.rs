@@ -16,7 +16,6 @@ pub mod cover;
 pub mod field;
 pub mod labels;
 pub mod mesher;
-pub mod phantom;
 pub mod morph;
 pub mod phantom;
 pub mod primitives;

@@ -6,10 +6,12 @@ use std::path::Path;
 use rayon::prelude::*;
 use sinew_anatomy::Solid as _;
 use sinew_anatomy::field::{
-    DistanceField, FieldError, FieldGrid, FieldOptions, LabelOptions, SmoothOptions, fields_from_labels, smooth_together,
+    DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit, SmoothOptions,
+    apply_edits, fields_from_labels, smooth_together,
 };
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
+use sinew_scene::recipe::shape as shape_spec;
 use sinew_scene::recipe::tissue::{Label, Repair, Tissue};
 use sinew_scene::{Diagnostic, Recipe};
 
@@ -18,7 +20,7 @@ use super::cache::{Digest, KeyBuilder};
 use super::cells::told;
 use super::image::{self, Source};
 use super::stage::{Made, Trouble};
-use super::{edit, shape};
+use super::shape;
 
 /// Version of the stages.
 const VERSION: u32 = 1;
@@ -58,12 +60,7 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
         key = labels.iter().fold(key.input(source.digest), |key, label| key.number(f64::from(*label)));
         return bench.shop.make(&name, key.finish(), || {
             let image = source.voxels(bench.recipe)?;
-            let edited = edit::edited(&image, &labels, &tissue.edit);
-            let (image, labels) = match &edited {
-                Some(own) => (own.labels(), vec![edit::OWN]),
-                None => (image.labels(), labels),
-            };
-            let field = DistanceField::from_labels(&image, &labels, &options(bench));
+            let field = DistanceField::from_labels(&image.labels(), &labels, &options(bench));
             let field = field.map_err(|error| problem(bench, &path, &tissue.name, &error))?;
             repaired(bench, index, field)
         });
@@ -127,13 +124,23 @@ fn of_surface(bench: &Bench<'_>, tissue: &Tissue, file: &Path) -> Result<Distanc
 /// The field after the steps of repair, in order.
 fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result<DistanceField, Trouble> {
     let tissue = &bench.recipe.tissue[index];
+    for (k, edit) in tissue.edit.iter().enumerate() {
+        let path = format!("tissue[{index}].edit[{k}]");
+        apply_edits(&mut field, &[edit_of(edit)]).map_err(|error| problem(bench, &path, &tissue.name, &error))?;
+    }
     for (k, step) in tissue.repair.iter().enumerate() {
         let path = format!("tissue[{index}].repair[{k}]");
         match step {
             Repair::Open(radius) => field.open(*radius),
             Repair::Close(radius) => field.close(*radius),
-            Repair::FillHoles(largest) => field.fill_holes(*largest),
-            Repair::KeepParts(count) => field.keep_parts(*count),
+            Repair::FillHoles(largest) => {
+                field.fill_holes(Some(*largest));
+                Ok(())
+            }
+            Repair::KeepParts(count) => {
+                field.keep_parts(&Keep::Largest(*count));
+                Ok(())
+            }
             Repair::Grow(distance) => {
                 field.offset(*distance);
                 Ok(())
@@ -147,6 +154,22 @@ fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result
     Ok(field)
 }
 
+fn edit_of(edit: &shape_spec::SliceEdit) -> SliceEdit {
+    SliceEdit {
+        axis: edit.axis as usize,
+        position: edit.at,
+        thickness: edit.thickness,
+        shape: match &edit.brush {
+            Some(brush) => EditShape::Brush { path: brush.path.clone(), radius: brush.radius },
+            None => EditShape::Polygon(edit.polygon.clone()),
+        },
+        action: match edit.kind {
+            shape_spec::EditKind::Add => EditAction::Add,
+            shape_spec::EditKind::Remove => EditAction::TakeAway,
+        },
+    }
+}
+
 /// All tissues smoothed together. Tissues without a field are left out.
 pub(super) fn smooth(
     bench: &Bench<'_>,
@@ -155,12 +178,12 @@ pub(super) fn smooth(
     let settings = &bench.recipe.smooth;
     let present: Vec<usize> = (0..fields.len()).filter(|&i| fields[i].is_ok()).collect();
     let unchanged = || Ok(fields.iter().map(Clone::clone).collect());
-    if settings.steps == 0 || present.is_empty() {
+    if settings.time == 0.0 || present.is_empty() {
         bench.shop.tick(1, "smooth");
         return unchanged();
     }
     let inputs = present.iter().filter_map(|&i| fields[i].as_ref().ok());
-    let numbers = [settings.steps as f64, f64::from(settings.keep_volume), settings.spare];
+    let numbers = [settings.time, f64::from(settings.keep_volume), settings.spare];
     let all = numbers.into_iter().fold(KeyBuilder::new("smooth", VERSION), KeyBuilder::number);
     let all = inputs.clone().fold(all, |key, made| key.input(made.digest)).finish();
     let keys: Vec<Digest> =
@@ -169,12 +192,9 @@ pub(super) fn smooth(
         let loaded = inputs.map(|made| bench.shop.get(made)).collect::<Result<Vec<_>, _>>()?;
         let mut values: Vec<DistanceField> = loaded.iter().map(|field| DistanceField::clone(field)).collect();
         drop(loaded);
-        let options = SmoothOptions {
-            steps: settings.steps,
-            keep_volume: settings.keep_volume,
-            spare: settings.spare,
-            ..SmoothOptions::default()
-        };
+        let defaults = SmoothOptions::default();
+        let volume_rounds = if settings.keep_volume { defaults.volume_rounds } else { 0 };
+        let options = SmoothOptions { time: settings.time, spare_thickness: settings.spare, volume_rounds };
         smooth_together(&mut values, &options).map_err(|error| told(bench, "smooth", &error.to_string()))?;
         Ok(values)
     })?;

@@ -10,7 +10,7 @@
 //! others are made.
 //!
 //! - `cache`, `stored`, `stage`: results by their keys
-//! - `image`, `edit`, `field`, `shape`, `cells`, `annotate`, `cover`: the stages
+//! - `image`, `field`, `shape`, `cells`, `annotate`, `cover`: the stages
 //! - `build`: which stage needs which
 //! - `write`, `report`: the files of a model
 //! - `draft`, `phantom_recipe`: a recipe from an image, and that of a phantom
@@ -22,7 +22,6 @@ mod cache;
 mod cells;
 mod cover;
 mod draft;
-mod edit;
 mod field;
 mod image;
 mod phantom_recipe;

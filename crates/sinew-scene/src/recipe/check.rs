@@ -122,10 +122,6 @@ impl Checker<'_> {
                 let problem = self.at(&format!("{path}.polygon"), "a polygon needs at least three corners");
                 self.report(problem);
             }
-            if edit.slices[0] > edit.slices[1] {
-                let problem = self.at(&format!("{path}.slices"), "the first slice comes after the last");
-                self.report(problem);
-            }
         }
         if let Some(TissueFibers::Laplace(fibers)) = &tissue.fibers {
             let known: Vec<&str> = tissue.attach.iter().map(|attach| attach.name.as_str()).collect();

@@ -97,7 +97,7 @@ pub fn recipe_text(params: &DraftParams) -> String {
          # `sinew anatomy build` makes bones, muscles and meshes of this. Drafted from the names of the labels:\n\
          # check each `kind` and `attach`, and delete what you do not need.\n\n\
          [image]\nfile = {:?}\n\n\
-         [smooth]\nsteps = 8                        # all tissues together; 0 keeps the steps of voxels\n\n\
+         [smooth]\ntime = 0.5                       # all tissues together; 0 keeps the steps of voxels\n\n\
          [mesh]\ncell = {:?}                   # two voxels: smaller cells show steps of voxels\n",
         params.image,
         length(2.0 * params.voxel),

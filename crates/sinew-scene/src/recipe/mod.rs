@@ -21,7 +21,7 @@ use self::{image::Image, tissue::Tissue};
 use crate::{
     decode::{
         Codec, Context,
-        codec::{flag, length, number, text, whole, word},
+        codec::{flag, length, number, text, word},
         compound::{list, one_or_many, vector},
         shape::Definitions,
         table::table,
@@ -64,10 +64,10 @@ table! {
 }
 
 table! {
-    /// Smoothing of all tissues together: neighbors get neither gap nor overlap.
+    /// Smoothing of all tissues together by mean-curvature flow: neighbors get neither gap nor overlap.
     pub struct Smoothing as "smoothing" {
-        /// Number of steps of mean-curvature flow; 0 turns it off.
-        steps: usize = whole(0, 1000), default(8);
+        /// Time of the flow in squares of a voxel: a ball of radius R would shrink to √(R² − 4 t). 0 turns it off.
+        time: f64 = number().at_least(0.0).at_most(10.0), default(0.5), example(1);
         /// Whether each tissue gets the volume back that smoothing took.
         keep_volume: bool = flag(), default(true);
         /// Parts thinner than this many voxels are left alone.

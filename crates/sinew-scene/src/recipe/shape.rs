@@ -1,7 +1,7 @@
 //! Primitives that are added to tissues or taken away, and edits of slices.
 
 use crate::decode::{
-    codec::{length, number, text, whole, word},
+    codec::{length, text, word},
     compound::{fixed, list, one_or_many, vector},
     table::{one_of, table},
 };
@@ -95,24 +95,25 @@ keyed! {
 }
 
 words! {
-    /// An axis of the image.
+    /// An axis of the world.
     pub enum SliceAxis {
-        /// The first, which changes fastest in the file.
-        "i" => I,
-        /// The second.
-        "j" => J,
-        /// The third.
-        "k" => K,
+        /// To the right of the patient.
+        "x" => X,
+        /// To the front.
+        "y" => Y,
+        /// Up.
+        "z" => Z,
     }
 }
 
 table! {
-    /// A disk or a ball of voxels.
+    /// A brush along a path.
     pub struct Brush as "brush" {
-        /// Center in voxels along the two axes of the slice, in the order i, j, k without the axis across.
-        center: [f64; 2] = fixed(number()), required, example([40, 52]);
-        /// Radius in voxels.
-        radius: f64 = number().positive(), required, example(3);
+        /// Points of the path in the plane of the slice: the two other coordinates in the order x, y, z \[m\]. One point is
+        /// a single dab.
+        path: Vec<[f64; 2]> = list(fixed(length())), required, example([["1 cm", "2 cm"]]);
+        /// Radius \[m\].
+        radius: f64 = length().positive(), required, example("3 mm");
     }
 }
 
@@ -127,18 +128,19 @@ words! {
 }
 
 table! {
-    /// An edit of slices by hand, as data.
+    /// An edit of a slice by hand, as data.
     pub struct SliceEdit as "edit" {
         /// What it does.
         kind as "do": EditKind = word(), required, example("remove");
-        /// The axis of the image across the slices.
-        axis: SliceAxis = word(), default("k");
-        /// First and last slice, counted from 0.
-        slices: [usize; 2] = fixed(whole(0, 1_000_000)), required, example([12, 14]);
-        /// A polygon in voxels along the two axes of the slice, in the order i, j, k without the axis across. Either this
-        /// or `brush`.
-        polygon: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[10, 10], [20, 10], [15, 20]]);
-        /// A disk of voxels.
-        brush: Option<Brush> = table(), optional, example({ center = [40, 52], radius = 3 });
+        /// The axis across the slice.
+        axis: SliceAxis = word(), default("z");
+        /// Where the slice is along the axis \[m\].
+        at: f64 = length(), required, example("12 cm");
+        /// Thickness of the slice \[m\]. Default: one voxel.
+        thickness: Option<f64> = length().positive(), optional, example("3 mm");
+        /// A polygon in the plane of the slice: the two other coordinates in the order x, y, z \[m\]. Either this or `brush`.
+        polygon: Vec<[f64; 2]> = list(fixed(length())), default([]), example([["1 cm", "1 cm"], ["2 cm", "1 cm"], ["15 mm", "2 cm"]]);
+        /// A brush.
+        brush: Option<Brush> = table(), optional, example({ path = [["1 cm", "2 cm"]], radius = "3 mm" });
     }
 }
