@@ -117,7 +117,7 @@ impl Compiler<'_> {
 
 /// A rigid with a closed surface: in coordinates about its center of mass along its principal axes, and where these are.
 fn solid(surface: &TriMesh, cell: Option<f64>) -> Placed {
-    let moments = Moments::of(surface).ok_or("the surface encloses no volume")?;
+    let moments = Moments::of(surface).ok_or_else(|| "the surface encloses no volume".to_string())?;
     let (center, axes) = (moments.center, moments.principal_axes());
     let to_own = axes.transpose();
     let own = surface.mapped(|p| to_own * (p - center)).map_err(|error| error.to_string())?;

@@ -3,7 +3,6 @@
 use crate::decode::{
     codec::{text, word},
     compound::list,
-    table::table,
 };
 
 words! {
