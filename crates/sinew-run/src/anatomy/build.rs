@@ -131,7 +131,8 @@ fn finish(
     let shape = shapes[index].as_ref().map_err(|problem| Trouble::Told(problem.clone()))?;
     let mut parts = Parts { shape: Some(shape.clone()), ..Parts::default() };
     if let Some(surface) = surface {
-        parts.facts = cells::facts_of_surface(&bench.shop.get(&surface)?);
+        let value = bench.shop.get(&surface)?;
+        parts.facts = cells::facts_of_surface(&value);
         parts.surface = Some(surface);
         bench.shop.tick(2, &tissue.name);
     } else {
@@ -186,7 +187,7 @@ fn assemble(
             Err(problem) => {
                 let problem_text = Some(problem.message.clone());
                 model.file.tissue.push(ModelTissue { problem: problem_text, ..promise.clone() });
-                model.problems.push(problem);
+                model.problems.push(problem.clone());
             }
         }
     }

@@ -69,14 +69,9 @@ pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>)
         let field = bench.shop.get(shape)?;
         let meshed = match method {
             Method::Stuffed => mesher::mesh_solid(&*field, &MeshOptions::new(cell)),
-            Method::Compressed => compressed(&field, cell),
         };
         meshed.map(|meshed| meshed.mesh).map_err(|error| problem(bench, index, &error))
     })
-}
-
-fn compressed(field: &DistanceField, cell: f64) -> Result<mesher::Meshed, MeshError> {
-    mesher::compress::mesh_compressed(field, &mesher::compress::CompressOptions::new(cell))
 }
 
 /// Facts of a mesh, as they stand in the file of a model.

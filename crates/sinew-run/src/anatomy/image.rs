@@ -136,15 +136,26 @@ fn digest_of(image: &Image, recipe: &Recipe) -> Result<Digest, String> {
 /// A file, or the files of a folder by name; names are no part of the key, their order is.
 fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
     if !path.is_dir() {
-        // The data of an .mhd or a detached .nhdr stand beside it.
-        let beside = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("mhd") || end.eq_ignore_ascii_case("nhdr"));
-        let raw = ["raw", "zraw", "raw.gz", "img"].map(|end| path.with_extension(end));
-        return Ok(std::iter::once(path.to_path_buf()).chain(raw.into_iter().filter(|raw| beside && raw.is_file())).collect());
+        return Ok(std::iter::once(path.to_path_buf()).chain(beside(path)).collect());
     }
     let entries = std::fs::read_dir(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     Ok(files)
+}
+
+/// Endings of files that belong to an image: voxels of a detached header, and tables of labels.
+const BESIDE: [&str; 12] =
+    ["raw", "zraw", "raw.gz", "img", "img.gz", "txt", "csv", "tsv", "json", "ctbl", "label", "raw.txt"];
+const TABLES: [&str; 5] = ["labels.txt", "labels.csv", "labels.json", "labels.ctbl", "dataset.json"];
+
+/// Files that are read with an image, if they are there.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.trim_end_matches(".gz").rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    let own = BESIDE.iter().map(|end| format!("{stem}.{end}"));
+    let names = own.chain(TABLES.map(String::from)).filter(|other| *other != name);
+    names.map(|other| path.with_file_name(other)).filter(|file| file.is_file()).collect()
 }
 
 /// The phantom with a name.

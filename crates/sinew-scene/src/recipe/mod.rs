@@ -22,7 +22,7 @@ use crate::{
     decode::{
         Codec, Context,
         codec::{flag, length, number, text, word},
-        compound::{list, one_or_many, vector},
+        compound::{list, one_or_many},
         shape::Definitions,
         table::table,
         tree,
@@ -37,8 +37,6 @@ words! {
     pub enum Method {
         /// Isosurface stuffing, then improved: fast, with a bound on the dihedral angles.
         "stuffed" => Stuffed,
-        /// A lattice that is refined where it curves and compressed onto the surface: the best angles, slower.
-        "compressed" => Compressed,
     }
 }
 
@@ -49,9 +47,6 @@ table! {
         cell: f64 = length().positive(), required, example("3 mm");
         /// How tetrahedra are made.
         method: Method = word(), default("stuffed");
-        /// Whether muscles, tendons and flesh become one mesh, `together.vtu`, whose cells meet where tissues touch,
-        /// besides a mesh for each.
-        together: bool = flag(), default(false);
     }
 }
 
@@ -76,24 +71,6 @@ table! {
 }
 
 table! {
-    /// A place on the anatomy of the image, and the same place on another person.
-    pub struct Landmark as "landmark" {
-        /// Where it is in the image \[m\].
-        from: [f64; 3] = vector(length()), required, example([0, 0, "30 cm"]);
-        /// Where it shall be \[m\].
-        to: [f64; 3] = vector(length()), required, example([0, 0, "33 cm"]);
-    }
-}
-
-table! {
-    /// The anatomy on another person: space is bent so that all landmarks meet.
-    pub struct Morphing as "morphing" {
-        /// At least four places that do not lie in a plane.
-        landmarks: Vec<Landmark> = list(table()), required, example([{ from = [0, 0, 0], to = [0, 0, 0] }]);
-    }
-}
-
-table! {
     /// A recipe. Lengths without a unit are in m.
     pub struct Recipe as "recipe" {
         /// A sentence for the report.
@@ -109,8 +86,6 @@ table! {
         mesh: Meshing = table(), required, example({ cell = "3 mm" });
         /// Coarse meshes around the fine ones. Default: none.
         cover: Option<Covering> = table(), optional, example({ cell = "12 mm" });
-        /// The anatomy on another person. Default: as in the image.
-        morph: Option<Morphing> = table(), optional;
         /// What is made.
         tissue: Vec<Tissue> = list(table()), default([]);
     }

@@ -31,7 +31,7 @@ struct Patch {
 
 impl Patch {
     fn surface(&self) -> Surface<'_> {
-        Surface::solid(&self.positions, &self.triangles, self.color, Finish::default())
+        Surface::solid(&self.positions, &self.triangles, self.color, Finish::MATTE)
     }
 }
 
