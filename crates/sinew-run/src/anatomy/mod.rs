@@ -45,7 +45,7 @@ pub use build::build;
 pub use draft::draft;
 pub use image::phantom_of;
 pub use phantom_recipe::phantom_recipe;
-pub(crate) use scene::{mesh_of, surface_of};
+pub(crate) use scene::{AnatomyBody, body_of, surface_of};
 pub use stage::StageReport;
 
 /// How a model is built.

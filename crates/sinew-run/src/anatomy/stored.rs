@@ -85,10 +85,6 @@ impl<'a> Reader<'a> {
         usize::try_from(u64::from_le_bytes(bytes)).ok()
     }
 
-    pub fn number(&mut self) -> Option<f64> {
-        Some(f64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
     pub fn text(&mut self) -> Option<String> {
         let count = self.count()?;
         String::from_utf8(self.take(count)?.to_vec()).ok()
