@@ -10,19 +10,27 @@
 //! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
 //! - [`quality`]: angles of tetrahedra
 //! - [`shapes`]: trial shapes for tests and benchmarks
-//! - [`lattice`]: the body-centered cubic lattice, anchored to the world, and where a point lies in it
+//! - [`compress`]: the other mesher: a lattice refined where detail is and pushed onto the surface \[Teran05\], with
+//!   `tree` and `refine` (cells of several sizes), `condition` (which cells) and `soup` (stars, boundary, halves)
+//! - [`red`]: lattices of equal cells in several sizes, with hanging nodes
 
 mod bricks;
+pub mod compress;
+mod condition;
 mod cuts;
 mod improve;
 pub mod lattice;
 pub mod quality;
+pub mod red;
+mod refine;
 mod separate;
 pub mod shapes;
 mod solid_mesh;
+mod soup;
 pub mod stencil;
 mod stuff;
 mod surface;
+mod tree;
 
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
