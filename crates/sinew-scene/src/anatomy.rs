@@ -17,6 +17,7 @@ use crate::{
         model::{ModelFile, ModelTissue},
         tissue::Kind,
     },
+    source::find_named,
     spec::anatomy::{Anatomy, BoneRole, Detail},
     suggest,
 };
@@ -92,7 +93,7 @@ fn add(root: &mut Node, anatomy: &Anatomy, item: &Node, model: &ModelFile, probl
             (Kind::Bone, BoneRole::None) => continue,
             (Kind::Bone, BoneRole::Rigid) => ("rigid", rigid(anatomy, tissue)),
             (Kind::Bone, BoneRole::Collider) => ("collider", collider(anatomy, tissue)),
-            _ => ("body", body(anatomy, tissue, &taken)),
+            _ => ("body", body(root, anatomy, tissue, &taken)),
         };
         merge(root, list, text, item.span);
     }
@@ -135,7 +136,9 @@ fn collider(anatomy: &Anatomy, tissue: &ModelTissue) -> Node {
     Node::table([text("name", &tissue.name), shape(anatomy, tissue)])
 }
 
-fn body(anatomy: &Anatomy, tissue: &ModelTissue, taken: &[&ModelTissue]) -> Node {
+/// A body. Where its bones are held or follow a motion, it is pinned to them, so that forces can be seen; to bones that move
+/// freely it is bound.
+fn body(root: &Node, anatomy: &Anatomy, tissue: &ModelTissue, taken: &[&ModelTissue]) -> Node {
     let mut mesh = vec![text("from", "anatomy"), origin(anatomy), text("tissue", &tissue.name)];
     if anatomy.detail == Detail::Cover {
         mesh.push(text("detail", "cover"));
@@ -153,12 +156,19 @@ fn body(anatomy: &Anatomy, tissue: &ModelTissue, taken: &[&ModelTissue]) -> Node
         let part = Node::table([text("region", "tendon"), text("material", "tendon")]);
         keys.push(tables("material_regions", vec![part]));
     }
-    if anatomy.bones == BoneRole::Rigid {
-        let is_taken = |bone: &str| taken.iter().any(|other| other.name == bone);
-        let held = tissue.attach.iter().filter(|attach| is_taken(&attach.bone));
-        let bind = held.map(|at| Node::table([text("region", &at.name), text("to", &at.bone)])).collect();
-        keys.push(tables("bind", bind));
+    let (mut pins, mut binds) = (Vec::new(), Vec::new());
+    for at in tissue.attach.iter().filter(|at| taken.iter().any(|bone| bone.name == at.bone)) {
+        let bone = ["rigid", "collider"].into_iter().find_map(|list| find_named(root.get(list)?.items(), &at.bone));
+        let region = text("region", &at.name);
+        match bone.and_then(|bone| Some((bone.get("motion"), bone.get("fixed")?.value == Value::Flag(false)))) {
+            Some((None, true)) => binds.push(Node::table([region, text("to", &at.bone)])),
+            _ => {
+                let motion = bone.and_then(|bone| bone.get("motion")).map(|motion| ("motion".into(), motion.clone()));
+                pins.push(Node::table(std::iter::once(region).chain(motion)));
+            }
+        }
     }
+    keys.extend([tables("pin", pins), tables("bind", binds)]);
     Node::table(keys)
 }
 

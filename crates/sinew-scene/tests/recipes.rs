@@ -83,11 +83,15 @@ fn an_anatomy_stands_for_bodies_rigids_binds_and_muscles() {
     assert_eq!((scene.body.len(), scene.rigid.len(), scene.anatomy.len()), (1, 2, 0));
     let biceps = &scene.body[0];
     assert!(matches!(&biceps.mesh, Mesh::Anatomy(mesh) if mesh.tissue == "biceps"));
-    assert_eq!((biceps.density, biceps.muscle.len(), biceps.bind.len()), (1060.0, 1, 2));
-    assert_eq!(biceps.bind[1].to, "radius");
+    assert_eq!((biceps.density, biceps.muscle.len(), biceps.pin.len(), biceps.bind.len()), (1060.0, 1, 2, 0));
+    assert!(biceps.pin[0].motion.is_none() && biceps.pin[1].motion.is_some(), "the insertion follows the radius");
     let rigid = |name: &str| scene.rigid.iter().find(|rigid| rigid.name == name).expect("a rigid");
     assert!(rigid("humerus").fixed && matches!(rigid("humerus").shape, RigidShape::Anatomy(_)));
     assert!(!rigid("radius").fixed, "a rigid that moves is not fixed");
+    let free = text.replace("motion = { translation = [0, 0, \"1 cm\"] }", "fixed = false");
+    let free = Scene::from_str(&free, "a.toml", folder()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((free.body[0].pin.len(), free.body[0].bind.len()), (1, 1));
+    assert_eq!(free.body[0].bind[0].to, "radius");
     let again = Scene::from_str(&scene.to_toml(), "a.toml", folder()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scene, again);
 }

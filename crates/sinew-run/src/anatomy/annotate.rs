@@ -11,7 +11,7 @@ use sinew_scene::{Dimension, Recipe, format_quantity};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
-use super::cells::told;
+use super::cells::{SizedMesh, told};
 use super::field;
 use super::stage::{Made, Trouble};
 
@@ -27,7 +27,7 @@ const BELLY: &str = "belly";
 pub(super) fn make(
     bench: &Bench<'_>,
     index: usize,
-    mesh: &Made<CellMesh>,
+    mesh: &Made<SizedMesh>,
     shapes: &[Result<Made<DistanceField>, Diagnostic>],
     smooth: &[Result<Made<DistanceField>, Diagnostic>],
 ) -> Result<Made<CellMesh>, Trouble> {
@@ -37,16 +37,17 @@ pub(super) fn make(
     key = bones.iter().fold(key, |key, bone| key.input(bone.digest));
     key = field::add_tendon_inputs(bench, index, key)?;
     bench.shop.make(&format!("annotate {}", tissue.name), key.finish(), || {
-        let mesh = bench.shop.get(mesh)?;
+        let sized = bench.shop.get(mesh)?;
+        let mesh = &sized.mesh;
         let fields = bones.iter().map(|bone| bench.shop.get(bone)).collect::<Result<Vec<_>, _>>()?;
         let solids: Vec<&dyn Solid> = fields.iter().map(|field| &**field as &dyn Solid).collect();
-        let sets = attached(bench.recipe, index, &mesh, &solids)?;
-        let mut made = (*mesh).clone();
+        let sets = attached(bench.recipe, index, mesh, &solids)?;
+        let mut made = mesh.clone();
         let failed = |error: sinew_geometry::MeshError| told(bench, &format!("tissue[{index}]"), &error.to_string());
         for (attach, nodes) in tissue.attach.iter().zip(&sets) {
             made = made.with_node_set(&attach.name, nodes.clone()).map_err(failed)?;
         }
-        if let Some(is_tendon) = field::tendon_cells(bench, index, &mesh, smooth)? {
+        if let Some(is_tendon) = field::tendon_cells(bench, index, mesh, smooth)? {
             let cells = |wanted: bool| {
                 let all = is_tendon.iter().enumerate().filter(move |(_, tendon)| **tendon == wanted);
                 all.map(|(cell, _)| cell as u32).collect::<Vec<u32>>()
@@ -54,7 +55,7 @@ pub(super) fn make(
             made = made.with_cell_set(TENDON, cells(true)).map_err(failed)?;
             made = made.with_cell_set(BELLY, cells(false)).map_err(failed)?;
         }
-        if let Some(directions) = fibers(bench.recipe, index, &mesh, &sets)? {
+        if let Some(directions) = fibers(bench.recipe, index, mesh, &sets)? {
             let values = directions.iter().flat_map(|f| [f.x, f.y, f.z]).collect();
             made = made.with_cell_field(FIBER, MeshField { components: 3, values }).map_err(failed)?;
         }

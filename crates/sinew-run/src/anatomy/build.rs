@@ -138,21 +138,24 @@ fn finish(
     } else {
         let plain = cells::mesh(bench, index, shape)?;
         let annotated = annotate::make(bench, index, &plain, shapes, smooth)?;
+        let cell = cells::size(bench, &plain)?;
+        bench.shop.release(&plain);
         let covered = match &bench.recipe.cover {
-            Some(covering) => Some(cover::make(bench, index, &annotated, covering.cell)?),
+            Some(covering) => Some(cover::make(bench, index, &annotated, cell, covering.cell)?),
             None => None,
         };
         if covered.is_none() {
             bench.shop.tick(1, &tissue.name);
         }
         let facts = cells::facts(bench, &annotated)?;
-        parts.facts = bench.shop.get(&facts)?.0.clone();
+        parts.facts = ModelTissue { cell, ..bench.shop.get(&facts)?.0.clone() };
         match covered {
             Some([fine, coarse]) => {
                 let count = cells::facts(bench, &coarse)?;
                 let coarse_facts = bench.shop.get(&count)?;
                 parts.facts.cover_cells = coarse_facts.0.cells;
                 parts.facts.cover_min_height = coarse_facts.0.min_height;
+                bench.shop.release(&annotated);
                 (parts.mesh, parts.cover) = (Some(fine), Some(coarse));
             }
             None => parts.mesh = Some(annotated),

@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use sinew_anatomy::field::DistanceField;
+use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
 use sinew_anatomy::mesher::{self, MeshError, MeshOptions};
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_scene::Diagnostic;
@@ -61,17 +62,83 @@ pub(super) fn surface(
     })
 }
 
-/// The tetrahedra of a tissue.
-pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<CellMesh>, Trouble> {
-    let (cell, method) = (cell_of(bench, index), bench.recipe.mesh.method);
-    let key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(cell).text(method.word()).finish();
+/// A mesh with the size of its cells.
+pub(super) struct SizedMesh {
+    /// Size of the cells \[m\].
+    pub cell: f64,
+    /// The cells.
+    pub mesh: CellMesh,
+}
+
+impl Stored for SizedMesh {
+    fn to_bytes(&self) -> Vec<u8> {
+        [self.cell.to_le_bytes().to_vec(), self.mesh.to_bytes()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (cell, rest) = bytes.split_first_chunk::<8>()?;
+        Some(Self { cell: f64::from_le_bytes(*cell), mesh: CellMesh::from_bytes(rest)? })
+    }
+}
+
+/// How often cells are halved where a tissue is too thin for them.
+const HALVINGS: i32 = 2;
+
+/// The tetrahedra of a tissue. Where they come out in more parts than the tissue has, it is too thin for its cells: they
+/// are halved.
+pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<SizedMesh>, Trouble> {
+    let (wanted, method) = (cell_of(bench, index), bench.recipe.mesh.method);
+    let key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(wanted).text(method.word()).finish();
     bench.shop.make(&format!("mesh {}", bench.recipe.tissue[index].name), key, || {
         let field = bench.shop.get(shape)?;
-        let meshed = match method {
-            Method::Stuffed => mesher::mesh_solid(&*field, &MeshOptions::new(cell)),
-        };
-        meshed.map(|meshed| meshed.mesh).map_err(|error| problem(bench, index, &error))
+        let parts = parts_of(&field);
+        let mut last = None;
+        for halvings in 0..=HALVINGS {
+            let cell = wanted * 0.5f64.powi(halvings);
+            match tets(&field, cell, method) {
+                Ok(mesh) if mesh.components().count <= parts => return Ok(SizedMesh { cell, mesh }),
+                Ok(mesh) => last = Some(Ok(SizedMesh { cell, mesh })),
+                Err(error @ MeshError::TooCoarse { .. }) => last = last.or(Some(Err(error))),
+                // A mesh that is in parts is better than one that does not fit.
+                Err(error) => return last.unwrap_or(Err(error)).map_err(|error| problem(bench, index, &error)),
+            }
+        }
+        last.unwrap_or(Err(MeshError::Empty)).map_err(|error| problem(bench, index, &error))
     })
+}
+
+/// Size of the cells of a mesh, without reading the mesh where the size is known \[m\].
+pub(super) fn size(bench: &Bench<'_>, mesh: &Made<SizedMesh>) -> Result<f64, Trouble> {
+    let key = KeyBuilder::new("size", VERSION).input(mesh.digest).finish();
+    let size = bench.shop.quiet(key, || Ok(Size(bench.shop.get(mesh)?.cell)))?;
+    Ok(bench.shop.get(&size)?.0)
+}
+
+/// A length.
+struct Size(f64);
+
+impl Stored for Size {
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_le_bytes().to_vec()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Some(Self(f64::from_le_bytes(bytes.try_into().ok()?)))
+    }
+}
+
+/// Number of connected parts of a field, without specks.
+fn parts_of(field: &DistanceField) -> usize {
+    let speck = (2.0 * field.voxel()).powi(3);
+    field.parts().iter().filter(|part| part.volume > speck).count().max(1)
+}
+
+fn tets(field: &DistanceField, cell: f64, method: Method) -> Result<CellMesh, MeshError> {
+    let meshed = match method {
+        Method::Stuffed => mesher::mesh_solid(field, &MeshOptions::new(cell)),
+        Method::Compressed => mesh_compressed(field, &CompressOptions::new(cell)),
+    };
+    meshed.map(|meshed| meshed.mesh)
 }
 
 /// Facts of a mesh, as they stand in the file of a model.

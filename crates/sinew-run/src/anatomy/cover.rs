@@ -7,7 +7,7 @@ use sinew_math::Vec3;
 use super::annotate::FIBER;
 use super::build::Bench;
 use super::cache::KeyBuilder;
-use super::cells::{cell_of, told};
+use super::cells::told;
 use super::stage::{Made, Trouble};
 
 /// Version of the stage.
@@ -26,9 +26,10 @@ pub(super) fn make(
     bench: &Bench<'_>,
     index: usize,
     fine: &Made<CellMesh>,
+    cell: f64,
     wanted: f64,
 ) -> Result<[Made<CellMesh>; 2], Trouble> {
-    let size = nested(cell_of(bench, index), wanted);
+    let size = nested(cell, wanted);
     let key = |part: &str| KeyBuilder::new("cover", VERSION).text(part).input(fine.digest).number(size).finish();
     let name = format!("cover {}", bench.recipe.tissue[index].name);
     let made = bench.shop.make_all(&name, &[key("fine"), key("coarse")], || {

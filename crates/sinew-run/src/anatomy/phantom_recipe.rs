@@ -12,6 +12,9 @@ use super::image::phantom_of;
 /// Points of a line of action that a missing tendon passes through.
 const VIA: usize = 4;
 
+/// Radius of missing tendons, unless voxels are larger \[m\].
+const TENDON_RADIUS: f64 = 3e-3;
+
 /// The recipe for an image of a phantom, with cells of a size \[m\] and a cover, if one is wanted \[m\].
 pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> String {
     let phantom = phantom_of(image.name);
@@ -33,7 +36,7 @@ pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> St
         let _ = write!(text, "\n[[tissue]]\nname = \"{0}\"\nkind = \"{kind}\"\nlabels = [{1}]\n", tissue.name, i + 1);
     }
     for muscle in phantom.muscles() {
-        write_muscle(&mut text, &phantom, muscle, image.without_tendons);
+        write_muscle(&mut text, &phantom, muscle, image);
     }
     text
 }
@@ -81,7 +84,8 @@ fn tendons(phantom: &Phantom, bellies: &[usize]) -> Vec<usize> {
     (0..phantom.tissues.len()).filter(|&i| is_of(&phantom.tissues[i])).collect()
 }
 
-fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, without_tendons: bool) {
+fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &PhantomImage) {
+    let without_tendons = image.without_tendons;
     let bellies = bellies(phantom, muscle);
     let tendons = tendons(phantom, &bellies);
     let numbers = |tissues: &[usize]| tissues.iter().map(|i| (i + 1).to_string()).collect::<Vec<_>>().join(", ");
@@ -90,9 +94,12 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, without_tend
     if !without_tendons && !tendons.is_empty() {
         let _ = writeln!(text, "tendon_labels = [{}]", numbers(&tendons));
     }
+    if image.noise > 0.0 || image.wrong_labels > 0 {
+        let _ = writeln!(text, "repair = [{{ keep_parts = {} }}]", bellies.len());
+    }
     let attachments: Vec<&Attachment> =
         phantom.attachments.iter().filter(|attachment| bellies.contains(&attachment.belly)).collect();
-    let items: Vec<String> = named(&attachments).map(|(name, at)| attachment(phantom, &name, at)).collect();
+    let items: Vec<String> = named(&attachments).map(|(name, at)| attachment(phantom, &name, at, image.voxel)).collect();
     let _ = writeln!(text, "attach = [\n    {},\n]", items.join(",\n    "));
     let [from, to] = [AttachmentKind::Origin, AttachmentKind::Insertion].map(|kind| {
         let names = named(&attachments).filter(|(_, at)| at.kind == kind).map(|(name, _)| format!("\"{name}\""));
@@ -101,7 +108,8 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, without_tend
     let _ = writeln!(text, "fibers = {{ by = \"laplace\", from = [{from}], to = [{to}] }}");
     if without_tendons {
         let missing = attachments.iter().filter(|at| tendons.contains(&at.tissue));
-        let items: Vec<String> = missing.filter_map(|at| missing_tendon(phantom, at)).collect();
+        let radius = TENDON_RADIUS.max(image.voxel);
+        let items: Vec<String> = missing.filter_map(|at| missing_tendon(phantom, at, radius)).collect();
         if !items.is_empty() {
             let _ = writeln!(text, "tendon = [\n    {},\n]", items.join(",\n    "));
         }
@@ -117,18 +125,19 @@ fn named<'a>(attachments: &'a [&'a Attachment]) -> impl Iterator<Item = (String,
     })
 }
 
-fn attachment(phantom: &Phantom, name: &str, at: &Attachment) -> String {
+fn attachment(phantom: &Phantom, name: &str, at: &Attachment, voxel: f64) -> String {
+    let within = length(voxel.max(2e-3));
     let bone = &phantom.tissues[at.bone].name;
     // The muscle is as wide as it is; only along its line the attachment ends.
     let radius = length((at.reach + 0.01).max(0.02));
     format!(
-        "{{ name = \"{name}\", bone = \"{bone}\", within = \"3 mm\", near = {}, radius = \"{radius}\" }}",
+        "{{ name = \"{name}\", bone = \"{bone}\", within = \"{within}\", near = {}, radius = \"{radius}\" }}",
         point(at.point)
     )
 }
 
 /// A tube along the line of the muscle from the end of the belly to the bone.
-fn missing_tendon(phantom: &Phantom, at: &Attachment) -> Option<String> {
+fn missing_tendon(phantom: &Phantom, at: &Attachment, radius: f64) -> Option<String> {
     let mut line = phantom.line(at.tissue)?;
     if at.kind == AttachmentKind::Origin {
         line.reverse();
@@ -140,8 +149,9 @@ fn missing_tendon(phantom: &Phantom, at: &Attachment) -> Option<String> {
     let via: Vec<String> = free.iter().step_by(step).skip(1).take(VIA).map(|p| point(*p)).collect();
     let bone = &phantom.tissues[at.bone].name;
     Some(format!(
-        "{{ to = \"{bone}\", at = {}, via = [{}], radius = \"3 mm\" }}",
+        "{{ to = \"{bone}\", at = {}, via = [{}], radius = \"{}\" }}",
         point(at.point),
-        via.join(", ")
+        via.join(", "),
+        length(radius)
     ))
 }

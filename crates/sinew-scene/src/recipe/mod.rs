@@ -37,6 +37,8 @@ words! {
     pub enum Method {
         /// Isosurface stuffing, then improved: fast, with a bound on the dihedral angles.
         "stuffed" => Stuffed,
+        /// A lattice whose boundary is pushed onto the surface: the best angles, slower.
+        "compressed" => Compressed,
     }
 }
 

@@ -52,6 +52,8 @@ table! {
         has_tendon: bool = flag(), default(false);
         /// Volume \[m³\].
         volume: f64 = quantity(Dimension::VOLUME).at_least(0.0), default(0);
+        /// Size of the cells of the fine mesh \[m\]: that of the recipe, halved where the tissue is too thin for it.
+        cell: f64 = length().at_least(0.0), default(0);
         /// Number of cells of the fine mesh.
         cells: usize = whole(0, i64::MAX), default(0);
         /// Number of cells of the cover.

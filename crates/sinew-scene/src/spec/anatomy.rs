@@ -18,9 +18,9 @@ words! {
 words! {
     /// What bones become.
     pub enum BoneRole {
-        /// Rigids, to which flesh is bound; `fixed` unless they have a `motion`.
+        /// Rigids; `fixed` unless they have a `motion`.
         "rigid" => Rigid,
-        /// Colliders, which keep flesh out and to which nothing is bound.
+        /// Colliders, which keep flesh out.
         "collider" => Collider,
         /// Nothing.
         "none" => None,
@@ -29,8 +29,8 @@ words! {
 
 table! {
     /// Everything of a model by name: its muscles and flesh as bodies with materials, fibers and muscles, its bones as
-    /// rigids, and flesh bound to bones where it is attached. A `[[body]]`, `[[rigid]]` or `[[collider]]` with the name of
-    /// a tissue replaces single keys.
+    /// rigids. Flesh is pinned to bones where it is attached, moves as they move, and is bound to those that have `fixed =
+    /// false`. A `[[body]]`, `[[rigid]]` or `[[collider]]` with the name of a tissue replaces single keys.
     pub struct Anatomy as "anatomy" {
         /// The folder that `sinew anatomy build` wrote, relative to the scene. Either this or `recipe`.
         model: Option<String> = text("path of a folder"), optional, example("model");
