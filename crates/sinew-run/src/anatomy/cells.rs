@@ -58,8 +58,31 @@ pub(super) fn surface(
     let key = KeyBuilder::new("surface", VERSION).input(shape.digest).number(cell).finish();
     bench.shop.make(&format!("surface {}", bench.recipe.tissue[index].name), key, || {
         let field = bench.shop.get(shape)?;
-        mesher::isosurface(&*field, cell).map_err(|error| problem(bench, index, &error))
+        let parts = parts_of(&field);
+        halving(cell, |cell| mesher::isosurface(&*field, cell), |surface| surface.components().count <= parts)
+            .map(|(_, surface)| surface)
+            .map_err(|error| problem(bench, index, &error))
     })
+}
+
+/// The first of some cell sizes, each half of the last, whose result is good; else the last that there is.
+fn halving<T>(
+    wanted: f64,
+    make: impl Fn(f64) -> Result<T, MeshError>,
+    is_good: impl Fn(&T) -> bool,
+) -> Result<(f64, T), MeshError> {
+    let mut last = None;
+    for halvings in 0..=HALVINGS {
+        let cell = wanted * 0.5f64.powi(halvings);
+        match make(cell) {
+            Ok(made) if is_good(&made) => return Ok((cell, made)),
+            Ok(made) => last = Some(Ok((cell, made))),
+            Err(error @ MeshError::TooCoarse { .. }) => last = last.or(Some(Err(error))),
+            // A result in parts is better than one that does not fit.
+            Err(error) => return last.unwrap_or(Err(error)),
+        }
+    }
+    last.unwrap_or(Err(MeshError::Empty))
 }
 
 /// A mesh with the size of its cells.
@@ -92,18 +115,9 @@ pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>)
     bench.shop.make(&format!("mesh {}", bench.recipe.tissue[index].name), key, || {
         let field = bench.shop.get(shape)?;
         let parts = parts_of(&field);
-        let mut last = None;
-        for halvings in 0..=HALVINGS {
-            let cell = wanted * 0.5f64.powi(halvings);
-            match tets(&field, cell, method) {
-                Ok(mesh) if mesh.components().count <= parts => return Ok(SizedMesh { cell, mesh }),
-                Ok(mesh) => last = Some(Ok(SizedMesh { cell, mesh })),
-                Err(error @ MeshError::TooCoarse { .. }) => last = last.or(Some(Err(error))),
-                // A mesh that is in parts is better than one that does not fit.
-                Err(error) => return last.unwrap_or(Err(error)).map_err(|error| problem(bench, index, &error)),
-            }
-        }
-        last.unwrap_or(Err(MeshError::Empty)).map_err(|error| problem(bench, index, &error))
+        halving(wanted, |cell| tets(&field, cell, method), |mesh| mesh.components().count <= parts)
+            .map(|(cell, mesh)| SizedMesh { cell, mesh })
+            .map_err(|error| problem(bench, index, &error))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use sinew_anatomy::Solid as _;
 use sinew_anatomy::phantom::{Attachment, AttachmentKind, Phantom, Tissue, TissueKind};
 use sinew_math::Vec3;
 use sinew_scene::recipe::image::PhantomImage;
@@ -128,12 +129,32 @@ fn named<'a>(attachments: &'a [&'a Attachment]) -> impl Iterator<Item = (String,
 fn attachment(phantom: &Phantom, name: &str, at: &Attachment, voxel: f64) -> String {
     let within = length(voxel.max(2e-3));
     let bone = &phantom.tissues[at.bone].name;
-    // The muscle is as wide as it is; only along its line the attachment ends.
-    let radius = length((at.reach + 0.01).max(0.02));
+    let radius = length(extent(phantom, at) + voxel);
     format!(
         "{{ name = \"{name}\", bone = \"{bone}\", within = \"{within}\", near = {}, radius = \"{radius}\" }}",
         point(at.point)
     )
+}
+
+/// How far from its middle the attachment reaches \[m\], found by trying points around it.
+fn extent(phantom: &Phantom, at: &Attachment) -> f64 {
+    const STEP: f64 = 4e-3;
+    const STEPS: i32 = 30;
+    let bone = &phantom.tissues[at.bone].solid;
+    let mut largest = at.reach.max(0.01);
+    for i in -STEPS..=STEPS {
+        for j in -STEPS..=STEPS {
+            for k in -STEPS..=STEPS {
+                let way = Vec3::new(f64::from(i), f64::from(j), f64::from(k)) * STEP;
+                let far = way.norm();
+                let p = at.point + way;
+                if far > largest && bone.distance(p).abs() <= STEP && phantom.is_attached(at, p, STEP) {
+                    largest = far;
+                }
+            }
+        }
+    }
+    largest
 }
 
 /// A tube along the line of the muscle from the end of the belly to the bone.
