@@ -113,12 +113,7 @@ impl Cover {
         Self::assembled(&tets, lattice, &fragments, merged)
     }
 
-    fn assembled(
-        tets: &FineTets,
-        lattice: Lattice,
-        fragments: &Fragments,
-        merged: Merged,
-    ) -> Result<Self, CoverError> {
+    fn assembled(tets: &FineTets, lattice: Lattice, fragments: &Fragments, merged: Merged) -> Result<Self, CoverError> {
         let positions: Vec<Vec3> = merged.nodes.iter().map(|node| lattice.position(*node)).collect();
         let (mesh, found) = CellMesh::branching(positions, vec![sinew_geometry::CellBlock::tets(&merged.tets)])?;
         let (fine_offsets, fine_cells, fine_volumes) = parts_by_cell(fragments, &merged, &lattice);

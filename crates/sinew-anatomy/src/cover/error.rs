@@ -19,7 +19,9 @@ pub enum CoverError {
         cell: usize,
     },
     /// The lattice would have more cells than are allowed.
-    #[error("a cover of {size:.3e} m would need about {cells:.3e} cells, more than {limit:.0e}; hint: {fitting:.3e} m would fit")]
+    #[error(
+        "a cover of {size:.3e} m would need about {cells:.3e} cells, more than {limit:.0e}; hint: {fitting:.3e} m would fit"
+    )]
     TooFine {
         /// The size \[m\].
         size: f64,

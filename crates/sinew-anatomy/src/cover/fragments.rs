@@ -6,8 +6,8 @@ use sinew_math::Vec3;
 
 use super::build::FineTets;
 use super::lattice_cell::LatticeCell;
-use super::overlap::{Overlap, TOUCH, add_overlaps, meets};
 use super::merge::find_root;
+use super::overlap::{Overlap, TOUCH, add_overlaps, meets};
 
 /// Fine cells of one task: enough to pay for it.
 const CHUNK: usize = 4096;

@@ -29,4 +29,5 @@ pub use build::{Cover, CoverReport};
 pub use error::CoverError;
 pub use lattice_cell::{CLASS_COUNT, LatticeCell, rest_edges, rotation_of_class};
 pub use project::Membership;
+pub(crate) use project::main_direction;
 pub use redo::Redone;

@@ -63,11 +63,9 @@ pub(super) fn add_overlaps(corners: [Vec3; 4], out: &mut Vec<Overlap>) {
 
 /// Volume of a tetrahedron as a fraction of the lattice cell.
 fn fraction(corners: &Corners) -> f64 {
-    let edge = |i: usize| Vec3::new(
-        corners[i][1] - corners[0][1],
-        corners[i][2] - corners[0][2],
-        corners[i][3] - corners[0][3],
-    );
+    let edge = |i: usize| {
+        Vec3::new(corners[i][1] - corners[0][1], corners[i][2] - corners[0][2], corners[i][3] - corners[0][3])
+    };
     edge(1).dot(edge(2).cross(edge(3))).abs()
 }
 

@@ -60,7 +60,8 @@ impl Cover {
             return Err(CoverError::WrongCount { what, expected, found });
         }
         let rotations: Vec<_> = (0..CLASS_COUNT as u8).map(rotation_of_class).collect();
-        let turned = |(cell, fiber): (usize, &Vec3)| rotations[usize::from(self.cells[cell].class)].transpose_mul_vec(*fiber);
+        let turned =
+            |(cell, fiber): (usize, &Vec3)| rotations[usize::from(self.cells[cell].class)].transpose_mul_vec(*fiber);
         Ok(fibers.iter().enumerate().map(turned).collect())
     }
 

@@ -79,6 +79,11 @@ pub(super) fn message(folds: &[Fold]) -> String {
     let Some(worst) = folds.first() else { return "no cell folds".to_owned() };
     format!(
         "the morph folds {} cells, the worst at ({:.4}, {:.4}, {:.4}) m: landmarks {} and {} move against each other; hint: correct them, or mesh these cells anew",
-        folds.len(), worst.center.x, worst.center.y, worst.center.z, worst.landmarks[0], worst.landmarks[1],
+        folds.len(),
+        worst.center.x,
+        worst.center.y,
+        worst.center.z,
+        worst.landmarks[0],
+        worst.landmarks[1],
     )
 }

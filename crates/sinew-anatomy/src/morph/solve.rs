@@ -154,7 +154,8 @@ impl Cholesky {
     /// Column by column: the entries of a column depend on earlier columns only, so its rows are found side by side.
     fn new(matrix: &[f64], n: usize) -> Result<Self, MorphError> {
         let size = n - 4;
-        let mut rows: Vec<Vec<f64>> = (0..size).map(|i| matrix[(i + 4) * n + 4..(i + 4) * n + 5 + i].to_vec()).collect();
+        let mut rows: Vec<Vec<f64>> =
+            (0..size).map(|i| matrix[(i + 4) * n + 4..(i + 4) * n + 5 + i].to_vec()).collect();
         for column in 0..size {
             let (_, rest) = rows.split_at_mut(column);
             let (pivot_row, rest) = rest.split_first_mut().expect("column is below size");
