@@ -13,7 +13,7 @@ use super::cache::{Cache, Digest};
 use super::image::{self, Source};
 use super::stage::{Made, Trouble, Workshop};
 use super::stored::Stored;
-use super::{BuildOptions, BuiltTissue, Model, annotate, cells, cover, field, shape, write};
+use super::{BuildOptions, BuiltTissue, Model, annotate, cells, cover, field, morph, shape, write};
 
 /// How often a build starts over because an entry of the cache was torn: once finds all of one kind.
 const ATTEMPTS: usize = 8;
@@ -90,7 +90,7 @@ fn attempt(bench: &Bench<'_>, options: &BuildOptions<'_>) -> Result<Model, Troub
     let fields = tissues.par_iter().enumerate().map(|(i, tissue)| field::make(bench, i, tissue)).collect();
     let fields = settle_all(fields)?;
     let smooth = field::smooth(bench, &fields)?;
-    let shapes = (0..tissues.len()).into_par_iter().map(|i| shape::make(bench, i, &smooth)).collect();
+    let shapes = (0..tissues.len()).into_par_iter().map(|i| shape::make(bench, i, &smooth).and_then(|shape| morph::make(bench, i, shape))).collect();
     let shapes = settle_all(shapes)?;
     let wanted: Vec<usize> = (0..tissues.len()).filter(|&i| is_wanted(&tissues[i])).collect();
     let surfaces = wanted.par_iter().map(|&i| surface_of(bench, i, &shapes)).collect();

@@ -20,7 +20,7 @@ use super::cache::{Digest, KeyBuilder};
 use super::cells::told;
 use super::image::{self, Source};
 use super::stage::{Made, Trouble};
-use super::shape;
+use super::{morph, shape};
 
 /// Version of the stages.
 const VERSION: u32 = 1;
@@ -233,7 +233,10 @@ pub(super) fn tendon_cells(
     if !tissue.has_tendon() {
         return Ok(None);
     }
-    let centers: Vec<Vec3> = (0..mesh.cell_count()).map(|cell| center(mesh, cell)).collect();
+    // Where cells were in the image: between landmarks the reversed morph is near the inverse.
+    let back = morph::of(bench)?.map(|morph| morph.reversed()).transpose();
+    let back = back.map_err(|error| told(bench, "morph.landmarks", &error.to_string()))?;
+    let centers: Vec<Vec3> = (0..mesh.cell_count()).map(|cell| morph::place(&back, center(mesh, cell))).collect();
     let mut is_tendon = vec![false; centers.len()];
     if let Some([tendon, belly]) = parts_by_label(bench, index)? {
         is_tendon = centers.par_iter().map(|p| tendon.distance(*p) < belly.distance(*p)).collect();

@@ -1,7 +1,7 @@
 //! `sinew anatomy build`: from a recipe to a model, stage by stage.
 //!
 //! ```text
-//! image ─→ field ─→ smooth (all together) ─→ shape ─→ mesh ─→ annotate ─→ cover ─→ files, report
+//! image ─→ field ─→ smooth (all together) ─→ shape ─→ (morph) ─→ mesh ─→ annotate ─→ cover ─→ files, report
 //! ```
 //!
 //! Every stage of every tissue has a key: the hash of its name and version, of its part of the recipe, and of its inputs.
@@ -10,7 +10,7 @@
 //! others are made.
 //!
 //! - `cache`, `stored`, `stage`: results by their keys
-//! - `image`, `field`, `shape`, `cells`, `annotate`, `cover`: the stages
+//! - `image`, `field`, `shape`, `morph`, `cells`, `annotate`, `cover`: the stages
 //! - `build`: which stage needs which
 //! - `write`, `report`: the files of a model
 //! - `draft`, `phantom_recipe`: a recipe from an image, and that of a phantom
@@ -24,6 +24,7 @@ mod cover;
 mod draft;
 mod field;
 mod image;
+mod morph;
 mod phantom_recipe;
 mod report;
 mod scene;

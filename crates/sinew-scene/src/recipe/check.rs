@@ -21,6 +21,7 @@ pub(super) fn check(recipe: &Recipe, is_sound: bool, problems: &mut Vec<Diagnost
         let problem = Diagnostic::nowhere("the recipe has no tissue");
         checker.report(problem.hint("add a `[[tissue]]`; `sinew new recipe.toml --image FILE` drafts them all"));
     }
+    checker.check_morph();
 }
 
 struct Checker<'a> {
@@ -215,6 +216,14 @@ impl Checker<'_> {
             None => self.at(path, format!("there is no {noun} `{name}`")),
         };
         self.report(with_hint(problem, name, &known, if is_bone { "bones" } else { "tissues" }));
+    }
+
+    fn check_morph(&mut self) {
+        let Some(morph) = &self.recipe.morph else { return };
+        if morph.landmarks.len() < 4 {
+            let problem = self.at("morph.landmarks", "a morph needs at least four landmarks");
+            self.report(problem.label(format!("has {}", morph.landmarks.len())));
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     decode::{
         Codec, Context,
         codec::{flag, length, number, text, word},
-        compound::{list, one_or_many},
+        compound::{list, one_or_many, vector},
         shape::Definitions,
         table::table,
         tree,
@@ -73,6 +73,24 @@ table! {
 }
 
 table! {
+    /// A place on the anatomy of the image, and the same place on another person.
+    pub struct Landmark as "landmark" {
+        /// Where it is in the image \[m\].
+        from: [f64; 3] = vector(length()), required, example([0, 0, "30 cm"]);
+        /// Where it shall be \[m\].
+        to: [f64; 3] = vector(length()), required, example([0, 0, "33 cm"]);
+    }
+}
+
+table! {
+    /// The anatomy on another person: space is bent so that all landmarks meet, and tissues are meshed there.
+    pub struct Morphing as "morphing" {
+        /// At least four places that do not lie in a plane.
+        landmarks: Vec<Landmark> = list(table()), required, example([{ from = [0, 0, 0], to = [0, 0, 0] }]);
+    }
+}
+
+table! {
     /// A recipe. Lengths without a unit are in m.
     pub struct Recipe as "recipe" {
         /// A sentence for the report.
@@ -88,6 +106,8 @@ table! {
         mesh: Meshing = table(), required, example({ cell = "3 mm" });
         /// Coarse meshes around the fine ones. Default: none.
         cover: Option<Covering> = table(), optional, example({ cell = "12 mm" });
+        /// The anatomy on another person. Default: as in the image. Places in the recipe stay those of the image.
+        morph: Option<Morphing> = table(), optional;
         /// What is made.
         tissue: Vec<Tissue> = list(table()), default([]);
     }

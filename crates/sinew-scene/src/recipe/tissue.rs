@@ -108,6 +108,8 @@ table! {
         bone: String = text("name of a tissue"), required, example("humerus");
         /// Nodes of the surface at most this far from the bone belong to it \[m\].
         within: f64 = length().positive(), default("2 mm");
+        /// How far it spreads from there over the surface \[m\].
+        grow: f64 = length().at_least(0.0), default(0), example("3 mm");
         /// Only nodes near this point of space \[m\]: with `radius`.
         near: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "30 cm"]);
         /// How far from `near` \[m\].
