@@ -42,6 +42,7 @@ pub mod proximity;
 pub mod region;
 pub mod shape;
 pub mod shape_functions;
+mod voxel_grid;
 
 pub use embedding::{Embedding, EmbeddingError};
 pub use fill::{FillError, FillOptions, Filled, fill_surface};
@@ -51,3 +52,4 @@ pub use mesh::{
 };
 pub use region::{Region, RegionError};
 pub use shape::Shape;
+pub use voxel_grid::VoxelGrid;

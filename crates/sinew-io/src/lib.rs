@@ -28,6 +28,7 @@ pub mod file;
 pub mod format;
 pub mod gltf;
 pub mod gmsh;
+pub mod image;
 pub mod medit;
 pub mod memory;
 pub mod mesh_data;
