@@ -5,6 +5,7 @@ mod beam;
 mod child;
 mod contact;
 mod difficult;
+mod distance;
 mod first_hour;
 mod gradient;
 mod io;
@@ -68,6 +69,8 @@ enum Benchmark {
     Python(python::Arguments),
     /// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
     FirstHour(first_hour::Arguments),
+    /// Distance fields of labelled images: seconds, error, order and memory
+    Distance(distance::Arguments),
     /// Random extreme scenes: how many of them converge
     Abuse(abuse::Arguments),
 }
@@ -91,6 +94,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Difficult(arguments) => (difficult::measure(arguments, console)?, arguments.json),
         Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
         Benchmark::FirstHour(arguments) => (first_hour::measure(arguments, console)?, arguments.json),
+        Benchmark::Distance(arguments) => (distance::measure(arguments, console)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, console)?, arguments.json),
     };
     console::print(&if json { format!("{result}\n") } else { readable(&result) })?;

@@ -29,6 +29,8 @@ mod redistance;
 mod resample;
 mod smooth;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod thin;
 mod volume;
 
