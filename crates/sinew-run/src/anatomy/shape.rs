@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
-use sinew_anatomy::field::DistanceField;
+use sinew_anatomy::field::{DistanceField, Keep};
 use sinew_anatomy::field::csg::Operation;
 use sinew_anatomy::mesher;
 use sinew_anatomy::primitives::{Capsule, Cone, Cuboid, Ellipsoid, SplineTube};
@@ -25,6 +25,9 @@ use super::stage::{Made, Trouble};
 
 /// Version of the stage.
 const VERSION: u32 = 1;
+
+/// Parts below this fraction of the largest are specks.
+const SPECK: f64 = 0.01;
 
 type Fields = [Result<Made<DistanceField>, Diagnostic>];
 
@@ -58,6 +61,9 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
             let combined = shape.combine(operation, &*solid);
             combined.map_err(|error| told(bench, &format!("tissue[{index}].csg"), &error.to_string()))?;
         }
+        // Ends of tubes that come out of the other side of a thin bone, and slivers between tissues.
+        let largest = shape.parts().first().map_or(0.0, |part| part.volume);
+        shape.keep_parts(&Keep::Above(SPECK * largest));
         match shape.is_empty() {
             true => Err(told(bench, &format!("tissue[{index}].csg"), &format!("nothing is left of `{}`", tissue.name))),
             false => Ok(shape),
@@ -195,9 +201,12 @@ pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Resul
     tissue.tendon.iter().enumerate().map(tube).collect()
 }
 
-/// A surface good enough to find places on it.
+/// A surface good enough to find places on it; finer where a tissue is too small.
 fn rough_surface(field: &DistanceField) -> Result<TriMesh, String> {
-    mesher::isosurface(field, 2.0 * field.voxel()).map_err(|error| error.to_string())
+    let sizes = [2.0, 1.0, 0.5].map(|factor| factor * field.voxel());
+    let mut found = sizes.into_iter().map(|size| mesher::isosurface(field, size));
+    let first = found.next().unwrap_or(Err(mesher::MeshError::Empty));
+    first.or_else(|error| found.find_map(Result::ok).ok_or(error)).map_err(|error| error.to_string())
 }
 
 /// The line of a tendon: from within the tissue over the points on the way into the bone.
