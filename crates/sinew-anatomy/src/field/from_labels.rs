@@ -168,7 +168,8 @@ fn aligned_field(
     let volume = read_bits(labels, tissue, alignment, extent);
     let (directory, seeds) = seed(&volume, options.seeds);
     drop(volume);
-    Fresh::new(alignment.grid, extent, directory, &seeds).finish(&options.field)
+    let fresh = Fresh::new(alignment.grid, extent, directory, &seeds);
+    fresh.finish(&options.field)
 }
 
 /// The voxels of a tissue.

@@ -240,6 +240,9 @@ impl DistanceField {
     pub(super) fn split(&self) -> Vec<Self> {
         let mut joined = Joined::new(self);
         let parts = joined.parts(true);
+        if parts.len() == 1 {
+            return vec![self.clone()];
+        }
         let others = |kept: usize| (0..parts.len()).filter(move |i| *i != kept);
         (0..parts.len())
             .map(|kept| {

@@ -10,14 +10,17 @@ use rayon::prelude::*;
 use super::bits::BitVolume;
 use super::csg::Operation;
 use super::distance_field::{Brick, DistanceField, INSIDE, OUTSIDE};
-use super::extent::{Extent, VOLUME, local_of};
-use super::options::FieldError;
+use super::extent::{Extent, VOLUME, brick_of, local_of};
+use super::options::{FieldError, FieldOptions};
+use super::redistance::Trust;
 use super::thin::thin_parts;
 
 /// Largest stable step in squares of a voxel: 1/6 in three dimensions.
 const STEP: f64 = 1.0 / 6.0;
 /// Values are projected and moved up to this many voxels from a surface.
 const NEAR: f32 = 1.6;
+/// Distances are restored after a shift by more \[voxels\].
+const SHIFT: f64 = 0.02;
 /// Parts smaller than this many voxels have no volume to keep: they are noise or spared as thin.
 const SMALLEST: f64 = 27.0;
 
@@ -66,6 +69,10 @@ pub fn smooth_together(fields: &mut [DistanceField], options: &SmoothOptions) ->
     if !bodies.is_empty() {
         let mut space = Space::new(bodies, options)?;
         space.flow(options.time);
+        // Constants are volumes over areas only where φ is a distance.
+        space.bodies.par_iter_mut().for_each(DistanceField::redistance);
+        space.union.redistance();
+        space.project();
         (0..options.volume_rounds).for_each(|round| space.restore(round));
         merge(fields, space.bodies, &owners)?;
     }
@@ -89,8 +96,8 @@ fn check(fields: &[DistanceField], options: &SmoothOptions) -> Result<(), FieldE
 /// The parts of each tissue become one field again.
 fn merge(fields: &mut [DistanceField], bodies: Vec<DistanceField>, owners: &[usize]) -> Result<(), FieldError> {
     let mut previous = usize::MAX;
-    for (mut body, &owner) in bodies.into_iter().zip(owners) {
-        body.redistance();
+    for (body, &owner) in bodies.into_iter().zip(owners) {
+        let body = settled(&body);
         if owner == previous {
             fields[owner].combine(Operation::Union, &body)?;
         } else {
@@ -99,6 +106,12 @@ fn merge(fields: &mut [DistanceField], bodies: Vec<DistanceField>, owners: &[usi
         previous = owner;
     }
     Ok(())
+}
+
+/// Distances restored; the values at the surface stay, or volumes and contacts would change once more.
+fn settled(body: &DistanceField) -> DistanceField {
+    let options = FieldOptions { band: body.band, ..FieldOptions::default() };
+    body.redistanced(&options, Trust::Values(1.0))
 }
 
 /// All bodies and what is around them.
@@ -187,19 +200,33 @@ impl Space {
                 if round > 0 && answered > 0.3 * slope && answered < 3.0 * slope {
                     slope = answered;
                 }
-                let constant = (missing / slope).clamp(-0.5 * h, 0.5 * h);
+                let constant = (missing / slope).clamp(-h, h);
                 let constant = if constant.is_finite() { constant } else { 0.0 };
-                let near = NEAR * h as f32;
-                let moved = body.mapped(|voxel, value| {
-                    let fixed = value.abs() > near || spared.has(voxel.map(|v| v >> 3), local_of(voxel));
-                    if fixed { value } else { value - constant as f32 }
-                });
-                (moved, (constant, volume))
+                (moved(body, constant as f32, spared), (constant, volume))
             })
             .collect();
         (self.bodies, self.last) = bodies.into_iter().unzip();
         self.project();
+        // After more than a small shift φ is no distance.
+        let is_far = |(constant, _): &(f64, f64)| constant.abs() > SHIFT * self.union.grid.voxel;
+        let far: Vec<bool> = self.last.iter().map(is_far).collect();
+        if far.contains(&true) {
+            self.union = settled(&self.union);
+            let bodies = self.bodies.par_iter_mut().zip(&far).filter(|(_, far)| **far);
+            bodies.for_each(|(body, _)| *body = settled(body));
+        }
     }
+}
+
+/// φ less a constant; less half of it far from the surface, where no projection will halve it.
+fn moved(body: &DistanceField, constant: f32, spared: &BitVolume) -> DistanceField {
+    let (near, limit) = (NEAR * body.grid.voxel as f32, body.limit32());
+    body.mapped(|voxel, value| match value.abs() {
+        _ if spared.has(brick_of(voxel), local_of(voxel)) => value,
+        size if size < near => value - constant,
+        size if size < limit => value - 0.5 * constant,
+        _ => value,
+    })
 }
 
 fn overlap(a: Extent, b: Extent) -> bool {
@@ -316,8 +343,8 @@ mod tests {
             let report = smooth_together(&mut fields, &options).unwrap()[0];
             let measured = (report.after / report.before).cbrt() * radius;
             let expected = (radius * radius - 4.0 * time).sqrt();
-            // Central differences lose a tenth of the motion at most at this radius.
-            assert!((measured - expected).abs() < 0.1 * (radius - expected), "{measured} {expected}");
+            // Differences over a voxel lose an eighth of the motion at most at this radius.
+            assert!((measured - expected).abs() < 0.13 * (radius - expected), "{measured} {expected}");
             let mut fields = [body];
             let kept = smooth_together(&mut fields, &SmoothOptions { time, ..SmoothOptions::default() }).unwrap()[0];
             assert!((kept.after / kept.before - 1.0).abs() < 2e-3, "{kept:?}");
@@ -364,7 +391,7 @@ mod tests {
             let inside = (p - Vec3::splat(15.5 * H)).norm() < 10.5 * H;
             let [a, b] = [fields[0].distance(p), fields[1].distance(p)];
             // Redistancing moves each surface by a few hundredths of a voxel.
-            assert!(a + b > -0.15 * H, "overlap at {p:?}: {a} {b}");
+            assert!(a.max(b) > -0.08 * H, "overlap at {p:?}: {a} {b}");
             assert!(!inside || a.min(b) < 0.08 * H, "gap at {p:?}: {a} {b}");
         }
     }
