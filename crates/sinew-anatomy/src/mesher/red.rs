@@ -259,7 +259,7 @@ mod tests {
             let mut random = Random::new(5);
             let mut moved: Vec<Vec3> = lattice.mesh.positions().to_vec();
             for x in moved.iter_mut().filter(|x| x.norm() < 0.7) {
-                *x = *x + random.point(0.02);
+                *x += random.point(0.02);
             }
             let closed: Vec<Vec3> = lattice
                 .bindings()

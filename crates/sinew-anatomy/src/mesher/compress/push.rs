@@ -183,7 +183,7 @@ impl<'a> Press<'a> {
                 break;
             }
         }
-        self.search(best, worst, star, &DIRECTIONS, |y| Some(y))
+        self.search(best, worst, star, &DIRECTIONS, Some)
     }
 
     /// A node of the boundary along the surface to a better worst angle.
