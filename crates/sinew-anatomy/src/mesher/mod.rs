@@ -8,6 +8,7 @@
 //! - `separate`: parts that only touch are taken apart
 //! - `improve`: nodes moved until the worst angles are better
 //! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
+//! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell` and `labeled_lattice`
 //! - [`quality`]: angles of tetrahedra
 //! - [`shapes`]: trial shapes for tests and benchmarks
 //! - [`lattice`]: the body-centered cubic lattice, anchored to the world, and where a point lies in it
@@ -15,20 +16,28 @@
 mod bricks;
 mod cuts;
 mod improve;
+mod labeled_cell;
+mod labeled_lattice;
 pub mod lattice;
+pub mod many;
 pub mod quality;
 mod separate;
 pub mod shapes;
 mod solid_mesh;
 pub mod stencil;
+#[cfg(test)]
+mod stencil_tests;
 mod stuff;
 mod surface;
+#[cfg(test)]
+mod tests;
 
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 use thiserror::Error;
 
 pub use lattice::Lattice;
+pub use many::{Many, mesh_many};
 pub use solid_mesh::mesh_solid;
 pub use surface::isosurface;
 
@@ -116,6 +125,14 @@ pub enum MeshError {
     NotFinite {
         /// Where.
         at: Vec3,
+    },
+    /// More solids than labels.
+    #[error("{count} solids are too many for one mesh; at most {limit} are possible")]
+    TooManySolids {
+        /// Number of solids.
+        count: usize,
+        /// Largest number.
+        limit: usize,
     },
     /// The result is not a valid mesh.
     #[error(transparent)]
