@@ -11,9 +11,13 @@
 //! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell` and `labeled_lattice`
 //! - [`quality`]: angles of tetrahedra
 //! - [`shapes`]: trial shapes for tests and benchmarks
-//! - [`lattice`]: the body-centered cubic lattice, anchored to the world, and where a point lies in it
+//! - [`compress`]: the other mesher: a lattice refined where detail is and pushed onto the surface \[Teran05\], with
+//!   `tree` and `refine` (cells of several sizes), `condition` (which cells) and `soup` (stars, boundary, halves)
+//! - [`red`]: lattices of equal cells in several sizes, with hanging nodes
 
 mod bricks;
+pub mod compress;
+mod condition;
 mod cuts;
 mod improve;
 mod labeled_cell;
@@ -21,9 +25,12 @@ mod labeled_lattice;
 pub mod lattice;
 pub mod many;
 pub mod quality;
+pub mod red;
+mod refine;
 mod separate;
 pub mod shapes;
 mod solid_mesh;
+mod soup;
 pub mod stencil;
 #[cfg(test)]
 mod stencil_tests;
@@ -31,6 +38,7 @@ mod stuff;
 mod surface;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
