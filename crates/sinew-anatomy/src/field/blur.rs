@@ -5,6 +5,8 @@
 //! blur, whose level surfaces around a ball are spheres as well. Where the blur would take a voxel away from its label,
 //! the tissue is thin, and the surface is half-way between the voxels.
 
+use sinew_math::lanes::{Isa, LaneKernel, dispatch};
+
 use super::bits::{BitVolume, Bits, has};
 use super::distance_field::Brick;
 
@@ -56,6 +58,7 @@ impl Kernel {
     }
 
     /// Blurred values at −1‥8 along each axis: rows of [`LANES`], ten by ten.
+    #[inline(always)]
     fn blur(&self, rows: &[[u32; 24]; 24], out: &mut [Row; 100]) {
         let (reach, first) = (self.reach, 7 - self.reach);
         let span = 10 + 2 * reach;
@@ -75,12 +78,13 @@ impl Kernel {
         }
     }
 
+    #[inline(always)]
     fn row(&self, bits: u32) -> Row {
         let [left, own, right] = [0, 1, 2].map(|byte| &self.table[byte << 8 | (bits >> (8 * byte) & 255) as usize]);
         std::array::from_fn(|lane| left[lane] + own[lane] + right[lane])
     }
 
-    #[inline]
+    #[inline(always)]
     fn gather<T>(&self, items: &[T], row: impl Fn(&T) -> &Row, sum: &mut Row) {
         // In registers: the sum itself is in memory.
         let mut total = [0.0; LANES];
@@ -91,6 +95,22 @@ impl Kernel {
             }
         }
         *sum = total;
+    }
+}
+
+/// [`Blur::distances`] of one brick: the compiler makes wide lanes of its rows.
+struct BlurBrick<'a> {
+    blur: &'a Blur,
+    volume: &'a BitVolume,
+    brick: [i32; 3],
+}
+
+impl LaneKernel for BlurBrick<'_> {
+    type Output = Brick;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Brick {
+        self.blur.distances_at_level(self.volume, self.brick)
     }
 }
 
@@ -106,6 +126,7 @@ impl Inverse {
     }
 
     /// d/σ by interpolation in the table.
+    #[inline(always)]
     pub fn at(&self, h: f32) -> f32 {
         let at = h.clamp(0.0, 1.0) * INVERSES as f32;
         let low = (at as usize).min(INVERSES - 1);
@@ -128,6 +149,12 @@ impl Blur {
 
     /// Distances \[voxels\], without sign, at the voxels of a brick near its surface; infinite elsewhere.
     pub fn distances(&self, volume: &BitVolume, brick: [i32; 3]) -> Brick {
+        dispatch(BlurBrick { blur: self, volume, brick })
+    }
+
+    /// As [`Blur::distances`], compiled once per instruction-set level.
+    #[inline(always)]
+    fn distances_at_level(&self, volume: &BitVolume, brick: [i32; 3]) -> Brick {
         let rows = volume.rows(brick);
         let (mut narrow, mut wide) = ([[0.0; LANES]; 100], [[0.0; LANES]; 100]);
         self.narrow.blur(&rows, &mut narrow);
@@ -155,6 +182,7 @@ impl Blur {
     }
 
     /// Voxels, at −1‥8 along each axis, that the blur takes away from their label by more than noise.
+    #[inline(always)]
     fn thin(&self, rows: &[[u32; 24]; 24], narrow: &[Row; 100]) -> [u16; 100] {
         // |d| > THIN on the wrong side, as a limit of H.
         let limit = 0.5 - (0.5 - heaviside(f64::from(THIN) / WIDTH)) as f32;
@@ -170,6 +198,7 @@ impl Blur {
 }
 
 /// Whether a voxel or a neighbor of it is thin.
+#[inline(always)]
 fn near_thin(thin: &[u16; 100], [x, y, z]: [usize; 3]) -> bool {
     let at = |y: usize, z: usize| thin[y + 10 * z];
     let row = at(y, z);
@@ -178,6 +207,7 @@ fn near_thin(thin: &[u16; 100], [x, y, z]: [usize; 3]) -> bool {
 }
 
 /// κ = div(∇φ/|∇φ|) \[1/voxel\] from the blurred Heaviside function, φ falling where it rises.
+#[inline(always)]
 fn curvature(h: &[Row; 100], [x, y, z]: [usize; 3]) -> f32 {
     let at = |dx: usize, dy: usize, dz: usize| h[y + dy - 1 + 10 * (z + dz - 1)][x + dx - 1];
     let center = at(1, 1, 1);
