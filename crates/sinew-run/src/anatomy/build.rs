@@ -90,7 +90,10 @@ fn attempt(bench: &Bench<'_>, options: &BuildOptions<'_>) -> Result<Model, Troub
     let fields = tissues.par_iter().enumerate().map(|(i, tissue)| field::make(bench, i, tissue)).collect();
     let fields = settle_all(fields)?;
     let smooth = field::smooth(bench, &fields)?;
-    let shapes = (0..tissues.len()).into_par_iter().map(|i| shape::make(bench, i, &smooth).and_then(|shape| morph::make(bench, i, shape))).collect();
+    let shapes = (0..tissues.len())
+        .into_par_iter()
+        .map(|i| shape::make(bench, i, &smooth).and_then(|shape| morph::make(bench, i, shape)))
+        .collect();
     let shapes = settle_all(shapes)?;
     let wanted: Vec<usize> = (0..tissues.len()).filter(|&i| is_wanted(&tissues[i])).collect();
     let surfaces = wanted.par_iter().map(|&i| surface_of(bench, i, &shapes)).collect();
@@ -226,12 +229,7 @@ fn described(promise: &ModelTissue, parts: &Parts) -> ModelTissue {
 }
 
 /// The results of a tissue; values only where there is no folder to read them from.
-fn built(
-    bench: &Bench<'_>,
-    promise: &ModelTissue,
-    parts: &Parts,
-    in_memory: bool,
-) -> Result<BuiltTissue, Trouble> {
+fn built(bench: &Bench<'_>, promise: &ModelTissue, parts: &Parts, in_memory: bool) -> Result<BuiltTissue, Trouble> {
     let digests = [digest(&parts.mesh), digest(&parts.cover), digest(&parts.surface)];
     let fingerprint = digests.iter().flatten().map(Digest::to_string).collect::<Vec<_>>().join("-");
     let mut tissue = BuiltTissue {

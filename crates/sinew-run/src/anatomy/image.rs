@@ -237,12 +237,7 @@ pub(super) fn source_of<'a, 'b>(sources: &'b [Source<'a>], tissue: &Tissue) -> O
 }
 
 /// Numbers of the labels of a tissue: those that exist, or a problem for the first that does not.
-pub(super) fn numbers(
-    recipe: &Recipe,
-    contents: &Contents,
-    labels: &[Label],
-    path: &str,
-) -> Result<Vec<u16>, Trouble> {
+pub(super) fn numbers(recipe: &Recipe, contents: &Contents, labels: &[Label], path: &str) -> Result<Vec<u16>, Trouble> {
     let mut numbers = Vec::new();
     for (i, label) in labels.iter().enumerate() {
         let path = if labels.len() == 1 { path.to_string() } else { format!("{path}[{i}]") };
@@ -267,7 +262,8 @@ pub(super) fn numbers(
         numbers.push(number);
     }
     if !numbers.iter().any(|number| contents.counts.contains_key(number)) {
-        let present: Vec<String> = contents.counts.keys().filter(|label| **label > 0).take(24).map(u16::to_string).collect();
+        let present: Vec<String> =
+            contents.counts.keys().filter(|label| **label > 0).take(24).map(u16::to_string).collect();
         let problem = recipe.problem(path, "no voxel has this label");
         return Err(Trouble::Told(problem.hint(format!("labels of the voxels: {}", present.join(", ")))));
     }
