@@ -165,17 +165,13 @@ fn one_thread_and_two_give_the_same_bits() {
 
 #[test]
 fn a_tissue_that_cannot_be_made_is_told_at_its_key_and_the_others_are_made() {
-    let text = RECIPE.replace(
-        "name = \"insertion\", bone = \"foot\", within = \"3 mm\"",
-        "name = \"insertion\", bone = \"foot\", within = \"1 um\"",
-    );
-    let model = built(&text.replace("tendon = [{ to = \"foot\", radius = \"5 mm\" }]\n", ""), None);
+    let text = RECIPE.replace("bone = \"foot\", within = \"3 mm\"", "bone = \"foot\", within = \"1 um\"");
+    let text = text.replace("tendon = [{ to = \"foot\", radius = \"5 mm\" }]\n", "");
+    let model = built(&text, None);
     let recipe = Recipe::from_text(&text, "a.toml", ".").unwrap();
     let told = recipe.source.error(model.problems.clone()).to_string();
-    assert!(
-        told.contains("`belly` has no free node within") && told.contains("tendon = [{ to = \"foot\" }]"),
-        "{told}"
-    );
+    assert!(told.contains("comes no nearer to \"foot\"") && told.contains("add the missing tendon"), "{told}");
+    assert!(told.contains("attach = [{ name = \"origin\""), "{told}");
     assert!(model.tissue("shaft").is_ok() && model.tissue("foot").is_ok());
     assert!(model.tissue("belly").unwrap_err().contains("could not be made"));
 }

@@ -7,7 +7,7 @@ use sinew_anatomy::field::DistanceField;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
 use sinew_scene::recipe::tissue::{Kind, Tissue};
-use sinew_scene::{Diagnostic, Recipe, SceneError};
+use sinew_scene::{Diagnostic, Dimension, Recipe, SceneError, format_quantity};
 
 use super::cache::{Cache, Digest};
 use super::image::{self, Source};
@@ -164,7 +164,27 @@ fn finish(
             None => parts.mesh = Some(annotated),
         }
     }
+    parts.notes = notes(bench, index, &parts.facts)?;
     Ok(parts)
+}
+
+/// What a user should know of a tissue.
+fn notes(bench: &Bench<'_>, index: usize, facts: &ModelTissue) -> Result<Vec<String>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    let mut notes = Vec::new();
+    let wanted = cells::cell_of(bench, index);
+    if facts.cell > 0.0 && facts.cell < wanted {
+        let [wanted, cell] = [wanted, facts.cell].map(|size| format_quantity(size, Dimension::LENGTH));
+        notes.push(format!("too thin for cells of {wanted}: it has cells of {cell}"));
+    }
+    if let Some(source) = image::source_of(&bench.images, tissue).filter(|_| !tissue.labels.is_empty()) {
+        let contents = source.contents(&bench.shop, bench.recipe)?;
+        let labels = image::numbers(bench.recipe, &contents, &tissue.labels, &format!("tissue[{index}].labels"))?;
+        if labels.iter().any(|label| contents.cut.contains(label)) {
+            notes.push("touches the border of the image, where it is cut off flat".to_string());
+        }
+    }
+    Ok(notes)
 }
 
 /// The model, with files and facts of its tissues.
@@ -175,11 +195,13 @@ fn assemble(
     parts: &[Result<Parts, Diagnostic>],
 ) -> Result<Model, Trouble> {
     let promised = ModelFile::promised(bench.recipe);
+    let images = bench.images.iter().filter_map(|source| source.contents(&bench.shop, bench.recipe).ok());
+    let notes: Vec<String> = images.flat_map(|contents| contents.notes.clone()).collect();
     let mut model = Model {
         file: ModelFile { tissue: Vec::new(), voxel: field::voxel_of(bench), ..promised.clone() },
         tissues: Vec::new(),
         problems: Vec::new(),
-        notes: Vec::new(),
+        notes,
         stages: Vec::new(),
     };
     for (&index, part) in wanted.iter().zip(parts) {
