@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use sinew_anatomy::phantom::{AttachmentKind, Phantom, TissueKind};
 use sinew_geometry::CellMesh;
@@ -111,12 +112,13 @@ struct Compared {
 
 fn compared(phantom: &Phantom, model: &Model, folder: &Path, voxel: f64) -> Value {
     let volumes = phantom.volumes(voxel.min(2e-3));
-    let mut rows = Vec::new();
-    for facts in model.file.tissue.iter().filter(|tissue| tissue.kind == Kind::Muscle) {
-        let Some(file) = facts.mesh.as_ref().map(|file| folder.join(file)) else { continue };
-        let Ok(mesh) = load(&file) else { continue };
-        rows.push(compare(phantom, facts, &mesh, &volumes, voxel));
-    }
+    let muscles: Vec<&ModelTissue> =
+        model.file.tissue.iter().filter(|tissue| tissue.kind == Kind::Muscle && tissue.mesh.is_some()).collect();
+    let row = |facts: &&ModelTissue| {
+        let mesh = load(&folder.join(facts.mesh.as_ref()?)).ok()?;
+        Some(compare(phantom, facts, &mesh, &volumes, voxel))
+    };
+    let rows: Vec<Compared> = muscles.par_iter().filter_map(row).collect();
     let worst = |value: &dyn Fn(&Compared) -> f64| rows.iter().map(value).fold(0.0, f64::max);
     let detail: Vec<Value> = rows
         .iter()

@@ -28,13 +28,13 @@ pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> St
     if let Some(cover) = cover {
         let _ = write!(text, "\n[cover]\ncell = \"{}\"\n", length(cover));
     }
-    for (i, tissue) in phantom.tissues.iter().enumerate() {
+    for tissue in &phantom.tissues {
         let kind = match tissue.kind {
             TissueKind::Bone | TissueKind::Tooth => "bone",
             TissueKind::Eye | TissueKind::Flesh => "flesh",
             TissueKind::Muscle | TissueKind::Tendon => continue,
         };
-        let _ = write!(text, "\n[[tissue]]\nname = \"{0}\"\nkind = \"{kind}\"\nlabels = [{1}]\n", tissue.name, i + 1);
+        let _ = write!(text, "\n[[tissue]]\nname = \"{0}\"\nkind = \"{kind}\"\nlabels = [\"{0}\"]\n", tissue.name);
     }
     for muscle in phantom.muscles() {
         write_muscle(&mut text, &phantom, muscle, image);
@@ -89,11 +89,13 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     let without_tendons = image.without_tendons;
     let bellies = bellies(phantom, muscle);
     let tendons = tendons(phantom, &bellies);
-    let numbers = |tissues: &[usize]| tissues.iter().map(|i| (i + 1).to_string()).collect::<Vec<_>>().join(", ");
+    let names = |tissues: &[usize]| {
+        tissues.iter().map(|&i| format!("\"{}\"", phantom.tissues[i].name)).collect::<Vec<_>>().join(", ")
+    };
     let labels = if without_tendons { bellies.clone() } else { [bellies.clone(), tendons.clone()].concat() };
-    let _ = write!(text, "\n[[tissue]]\nname = \"{muscle}\"\nkind = \"muscle\"\nlabels = [{}]\n", numbers(&labels));
+    let _ = write!(text, "\n[[tissue]]\nname = \"{muscle}\"\nkind = \"muscle\"\nlabels = [{}]\n", names(&labels));
     if !without_tendons && !tendons.is_empty() {
-        let _ = writeln!(text, "tendon_labels = [{}]", numbers(&tendons));
+        let _ = writeln!(text, "tendon_labels = [{}]", names(&tendons));
     }
     if image.noise > 0.0 || image.wrong_labels > 0 {
         let _ = writeln!(text, "repair = [{{ keep_parts = {} }}]", bellies.len());
