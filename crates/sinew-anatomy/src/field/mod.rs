@@ -10,6 +10,7 @@
 //! - [`Keep`], [`DistanceField::open`], [`DistanceField::close`], [`DistanceField::fill_holes`]: repair
 //! - [`SliceEdit`]: polygons and brushes in slices, as data
 //! - [`smooth_together`]: mean-curvature flow of all tissues at once
+//! - [`DistanceField::to_bytes`], [`DistanceField::from_bytes`]: fields that are kept
 
 mod bits;
 mod blur;
@@ -28,6 +29,7 @@ mod parts;
 mod redistance;
 mod resample;
 mod smooth;
+mod stored;
 mod sweep;
 #[cfg(test)]
 mod tests;
