@@ -122,13 +122,26 @@ impl LaneKernel for BlurBrick<'_> {
 
 /// Entries of the table of inverses.
 const INVERSES: usize = 4096;
+/// d/σ where no voxel within reach is of the tissue.
+const MAX_INVERSE: f32 = 5.0;
 
 /// d/σ over H, at equal steps of H.
 pub(super) struct Inverse(Vec<f32>);
 
 impl Inverse {
     pub fn new() -> Self {
-        Self((0..=INVERSES).map(|i| inverse_heaviside(i as f64 / INVERSES as f64) as f32).collect())
+        let mut table = vec![0.0f32; INVERSES + 1];
+        let mut t = 0.0;
+        for i in 1..INVERSES / 2 {
+            // Newton from one entry to the next; outward, where H is convex, it does not overshoot.
+            let h = 0.5 - i as f64 / INVERSES as f64;
+            for _ in 0..6 {
+                t += (heaviside(t) - h) / density(t);
+            }
+            (table[INVERSES / 2 - i], table[INVERSES / 2 + i]) = (t as f32, -t as f32);
+        }
+        (table[0], table[INVERSES]) = (MAX_INVERSE, -MAX_INVERSE);
+        Self(table)
     }
 
     /// d/σ by interpolation in the table.
@@ -292,7 +305,7 @@ pub(super) fn half_cells(volume: &BitVolume, brick: [i32; 3]) -> Brick {
 /// H at the distance d = σ t outside of a half-space: ½ erfc(t/√2), by the continued fraction of Mills' ratio far away
 /// and the series near.
 fn heaviside(t: f64) -> f64 {
-    let density = (-0.5 * t * t).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let density = density(t);
     if t.abs() > 3.5 {
         let a = t.abs();
         let mut fraction = a;
@@ -311,18 +324,9 @@ fn heaviside(t: f64) -> f64 {
     0.5 - density * sum
 }
 
-/// d/σ with H(d) = h, by bisection; ±5 where h is 0 or 1.
-fn inverse_heaviside(h: f64) -> f64 {
-    let (mut low, mut high) = (-5.0, 5.0);
-    for _ in 0..50 {
-        let middle = 0.5 * (low + high);
-        if heaviside(middle) > h {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    0.5 * (low + high)
+/// −dH/dt.
+fn density(t: f64) -> f64 {
+    (-0.5 * t * t).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
 #[cfg(test)]
@@ -338,7 +342,8 @@ mod tests {
         assert!((heaviside(4.0) - 3.167_124_183_311_992e-5).abs() < 1e-15);
         for t in [-3.0, -1.2, 0.0, 0.3, 2.5] {
             assert!((heaviside(t) + heaviside(-t) - 1.0).abs() < 1e-14);
-            assert!((inverse_heaviside(heaviside(t)) - t).abs() < 1e-9);
+            // Linear between 4096 entries: in the tail at 3σ the second derivative of t is 150,000.
+            assert!((f64::from(Inverse::new().at(heaviside(t) as f32)) - t).abs() < 2e-3, "{t}");
         }
     }
 

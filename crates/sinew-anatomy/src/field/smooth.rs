@@ -20,7 +20,7 @@ const STEP: f64 = 1.0 / 6.0;
 /// Values are projected and moved up to this many voxels from a surface.
 const NEAR: f32 = 1.6;
 /// Distances are restored after a shift by more \[voxels\].
-const SHIFT: f64 = 0.02;
+const SHIFT: f64 = 0.1;
 /// Parts smaller than this many voxels have no volume to keep: they are noise or spared as thin.
 const SMALLEST: f64 = 27.0;
 

@@ -307,7 +307,7 @@ fn measure_balls() {
 #[ignore = "a measurement"]
 fn measure_smoothing() {
     // Cells of forty scattered points, as in the bench.
-    let size = 192usize;
+    let size = 96usize;
     let point = |i: u16| {
         let t = f64::from(i);
         Vec3::new((t * 0.754_877_666).fract(), (t * 0.569_840_291).fract(), (t * 0.430_159_709).fract()) * size as f64

@@ -5,6 +5,8 @@ use rayon::prelude::*;
 use super::bits::{BitVolume, Bits, NONE, has, set as put};
 use super::distance_field::{DistanceField, INSIDE, OUTSIDE};
 use super::extent::{VOLUME, voxel_of};
+use super::options::FieldOptions;
+use super::redistance::Trust;
 
 /// A part is thin if it stands out of the opened body by more than this \[voxels\]: noise and edges do not.
 const STANDS_OUT: f64 = 1.25;
@@ -13,14 +15,15 @@ const MARGIN: usize = 3;
 
 /// Adds the voxels of parts thinner than `thickness` voxels to a set.
 pub(super) fn add_thin_parts(field: &DistanceField, thickness: f64, set: &mut BitVolume) {
-    let radius = 0.5 * thickness * field.grid.voxel;
-    let mut opened = field.clone();
-    opened.offset(-radius);
-    opened.offset(radius);
-    let stands_out = (STANDS_OUT * field.grid.voxel) as f32;
+    let radius = 0.5 * thickness;
+    // What is farther than the radius from the eroded body is not in the opened one.
+    let options = FieldOptions { band: (radius + STANDS_OUT + 0.5).clamp(2.0, 7.0), ..FieldOptions::default() };
+    let shift = (radius * field.grid.voxel) as f32;
+    let eroded = field.mapped(|_, value| value + shift).redistanced(&options, Trust::Values(0.0));
+    let stands_out = ((radius + STANDS_OUT) * field.grid.voxel) as f32;
     let bits = |index: usize| {
         let brick = field.extent.brick(index);
-        let (own, rest) = (field.directory[index], opened.entry(brick));
+        let (own, rest) = (field.directory[index], eroded.entry(brick));
         // Nothing inside, or all of it is still there.
         if own == OUTSIDE || rest == INSIDE {
             return None;
@@ -28,7 +31,7 @@ pub(super) fn add_thin_parts(field: &DistanceField, thickness: f64, set: &mut Bi
         let mut bits = NONE;
         for local in 0..VOLUME {
             let voxel = voxel_of(brick, local);
-            if field.value32(voxel) < 0.0 && opened.value32(voxel) > stands_out {
+            if field.value32(voxel) < 0.0 && eroded.value32(voxel) > stands_out {
                 put(&mut bits, local);
             }
         }
