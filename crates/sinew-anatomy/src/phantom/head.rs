@@ -32,7 +32,9 @@ fn both(make: impl Fn(f64) -> Form) -> [Form; 2] {
 }
 
 fn bones() -> Vec<Bone> {
-    let eye = |side: f64, name: &str| Bone::new(name, 0.0, vec![ellipsoid([31.0 * side, 24.0, 26.0], [12.0; 3])]).kind(TissueKind::Eye);
+    let eye = |side: f64, name: &str| {
+        Bone::new(name, 0.0, vec![ellipsoid([31.0 * side, 24.0, 26.0], [12.0; 3])]).kind(TissueKind::Eye)
+    };
     let tooth = TissueKind::Tooth;
     vec![
         Bone::cut("skull", 6.0, skull(), cavities()),
@@ -67,7 +69,8 @@ fn skull() -> Vec<Form> {
 }
 
 fn cavities() -> Vec<Form> {
-    let mut forms = vec![ellipsoid([0.0, -32.0, 50.0], [63.5, 81.0, 55.0]), ellipsoid([0.0, 58.0, -1.0], [11.0, 22.0, 13.0])];
+    let mut forms =
+        vec![ellipsoid([0.0, -32.0, 50.0], [63.5, 81.0, 55.0]), ellipsoid([0.0, 58.0, -1.0], [11.0, 22.0, 13.0])];
     forms.extend(both(|x| ellipsoid([31.0 * x, 30.0, 26.0], [17.0, 28.0, 15.5])));
     // The canal of the spine.
     forms.push(cone([0.0, -45.0, 10.0], [0.0, -45.0, -20.0], 15.0, 14.0));
@@ -75,7 +78,13 @@ fn cavities() -> Vec<Form> {
 }
 
 fn jaw() -> Vec<Form> {
-    let body = [[-47.0, -12.0, -46.0, 6.0], [-41.0, 10.0, -58.0, 7.5], [-28.0, 32.0, -70.0, 8.0], [-11.0, 45.0, -76.0, 8.5], [0.0, 47.0, -77.0, 9.0]];
+    let body = [
+        [-47.0, -12.0, -46.0, 6.0],
+        [-41.0, 10.0, -58.0, 7.5],
+        [-28.0, 32.0, -70.0, 8.0],
+        [-11.0, 45.0, -76.0, 8.5],
+        [0.0, 47.0, -77.0, 9.0],
+    ];
     let mut forms = chain(&body);
     forms.extend(chain(&body.map(|[x, y, z, r]| [-x, y, z, r])));
     forms.extend(arch(44.0, -58.0, 6.0));
@@ -152,10 +161,19 @@ fn chewing(side: &'static str, x: f64) -> [Row; 3] {
     let name = |right, left| if side == "right" { right } else { left };
     [
         Row::drawn(name("right_masseter", "left_masseter"), bones, [300.0, 26.0, 10.0], &masseter)
-            .belly(0.0, 1.0).flat([2.6, 2.4, 2.4], [[x, 0.2, 0.0]; 2]).ends(0.6, 0.6).reach(12.0, 22.0),
+            .belly(0.0, 1.0)
+            .flat([2.6, 2.4, 2.4], [[x, 0.2, 0.0]; 2])
+            .ends(0.6, 0.6)
+            .reach(12.0, 22.0),
         Row::drawn(name("right_temporalis", "left_temporalis"), bones, [250.0, 32.0, 0.0], &temporalis)
-            .belly(0.0, 0.85).flat([7.0, 4.5, 1.6], [[x, 0.0, 0.2], [x, 0.3, 0.2]]).ends(0.5, 0.2).reach(50.0, 10.0),
+            .belly(0.0, 0.85)
+            .flat([7.0, 4.5, 1.6], [[x, 0.0, 0.2], [x, 0.3, 0.2]])
+            .ends(0.5, 0.2)
+            .reach(50.0, 10.0),
         Row::drawn(name("right_medial_pterygoid", "left_medial_pterygoid"), bones, [150.0, 9.0, 10.0], &pterygoid)
-            .belly(0.0, 1.0).flat([2.0, 1.8, 2.2], [[x, 0.2, 0.3]; 2]).ends(0.5, 0.5).reach(10.0, 15.0),
+            .belly(0.0, 1.0)
+            .flat([2.0, 1.8, 2.2], [[x, 0.2, 0.3]; 2])
+            .ends(0.5, 0.5)
+            .reach(10.0, 15.0),
     ]
 }

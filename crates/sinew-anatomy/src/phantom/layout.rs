@@ -139,11 +139,8 @@ impl List {
             };
             exists.then(|| self.add(draft, Owner::Unit(i, portion)))
         };
-        let tissues = [
-            tendon(row.belly[0] > 0.0, "origin_tendon", 0),
-            Some(belly),
-            tendon(row.belly[1] < 1.0, "tendon", 2),
-        ];
+        let tissues =
+            [tendon(row.belly[0] > 0.0, "origin_tendon", 0), Some(belly), tendon(row.belly[1] < 1.0, "tendon", 2)];
         let length = sweep.length();
         // A fleshy end has no cut: the rounding beyond the last station is belly, too.
         let cut = [
@@ -165,10 +162,7 @@ impl List {
             point,
             reach: unit.reach[end],
         };
-        [
-            at(0, AttachmentKind::Origin, stations[0].p),
-            at(1, AttachmentKind::Insertion, stations[stations.len() - 1].p),
-        ]
+        [at(0, AttachmentKind::Origin, stations[0].p), at(1, AttachmentKind::Insertion, stations[stations.len() - 1].p)]
     }
 }
 
@@ -185,7 +179,9 @@ fn resample(path: &[Vec3]) -> Vec<Vec3> {
         let [a, b, c, d] = [at(i - 1), at(i), at(i + 1), at(i + 2)];
         for k in 0..32 {
             let t = f64::from(k) / 32.0;
-            let curve = b * 2.0 + (c - a) * t + (a * 2.0 - b * 5.0 + c * 4.0 - d) * (t * t)
+            let curve = b * 2.0
+                + (c - a) * t
+                + (a * 2.0 - b * 5.0 + c * 4.0 - d) * (t * t)
                 + (b * 3.0 - a - c * 3.0 + d) * (t * t * t);
             dense.push(curve * 0.5);
         }
@@ -217,9 +213,12 @@ fn equal_steps(points: &[Vec3]) -> Vec<Vec3> {
 }
 
 fn firm_distance(firm: &[(Part, usize)], p: Vec3) -> f64 {
-    firm.iter().fold(f64::INFINITY, |least, (part, _)| {
-        if outside(&part.bounds, p) < least { least.min(part.distance(p)) } else { least }
-    })
+    firm.iter().fold(
+        f64::INFINITY,
+        |least, (part, _)| {
+            if outside(&part.bounds, p) < least { least.min(part.distance(p)) } else { least }
+        },
+    )
 }
 
 /// Direction away from the nearest firm part.
@@ -306,7 +305,8 @@ fn start(row: &Row, ends: [&Part; 2], swelling: f64) -> Lead {
     let total = lengths(&rest)[last];
     let room = |k: usize, tendon: f64, belly: f64, extra: f64| {
         let f = k as f64 / last as f64;
-        let full = if f < row.belly[0] || f > row.belly[1] { sections[k].1 * tendon + extra } else { sections[k].1 * belly };
+        let full =
+            if f < row.belly[0] || f > row.belly[1] { sections[k].1 * tendon + extra } else { sections[k].1 * belly };
         // Ends are on bones: the room opens over the attachment.
         let open = |length: f64, reach: f64| (length / (1e-3 * reach).min(15e-3)).min(1.0);
         full * open(f * total, row.reach[0]).min(open((1.0 - f) * total, row.reach[1]))
@@ -362,7 +362,13 @@ fn sections(row: &Row, line: &[Vec3], swelling: f64) -> Vec<(f64, f64)> {
         let f = k as f64 / last as f64;
         let (w, end) = bulge(f);
         // A tendon is 1.6 times as thick where it takes up the fibers, and tapers within a third of its length.
-        let into = if f < from { (from - f) / from } else if f > to { (f - to) / (1.0 - to) } else { 0.0 };
+        let into = if f < from {
+            (from - f) / from
+        } else if f > to {
+            (f - to) / (1.0 - to)
+        } else {
+            0.0
+        };
         let taper = 1.6 - 0.6 * (3.0 * into).min(1.0);
         let foot = if is_fleshy[end] { row.ends[end] * largest } else { taper * tendon };
         let area = foot + (largest - foot) * w;

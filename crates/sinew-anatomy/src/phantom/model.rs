@@ -124,9 +124,8 @@ impl Model {
         if bone.0 < 0.0 {
             return bone.1.filter(|_| bone.0 - second + self.joint_gap < 0.0);
         }
-        self.unit_at(p, near, bone.0).unwrap_or_else(|| {
-            near.soft.iter().find(|&&i| self.soft[i].0.distance(p) < 0.0).map(|&i| self.soft[i].1)
-        })
+        self.unit_at(p, near, bone.0)
+            .unwrap_or_else(|| near.soft.iter().find(|&&i| self.soft[i].0.distance(p) < 0.0).map(|&i| self.soft[i].1))
     }
 
     /// The sweep that owns a point outside of bones; `Some(None)` in the gap between a sweep and a bone.

@@ -197,8 +197,7 @@ fn blob(grid: &VoxelGrid, voxels: &mut [u16], center: usize, radius: f64, other:
     let (own, at) = (voxels[center], position(grid, center));
     let range = |axis: usize| at[axis].saturating_sub(2)..(at[axis] + 3).min(grid.size[axis]);
     for (k, j, i) in range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| (k, j, i)))) {
-        let squared: f64 =
-            [i, j, k].iter().zip(&at).map(|(&a, &b)| (a as f64 - b as f64).powi(2)).sum();
+        let squared: f64 = [i, j, k].iter().zip(&at).map(|(&a, &b)| (a as f64 - b as f64).powi(2)).sum();
         let index = grid.index([i, j, k]);
         if squared <= radius * radius && voxels[index] == own {
             voxels[index] = other;
