@@ -20,6 +20,7 @@ mod mesh;
 mod muscle;
 mod new;
 mod panic;
+mod phantom;
 mod play;
 mod plots;
 mod progress;
@@ -79,6 +80,8 @@ enum Command {
     New(new::Arguments),
     /// Inspects, checks, converts and fills meshes
     Mesh(mesh::Arguments),
+    /// Writes a labeled image of anatomy by formulas, to test recipes with
+    Phantom(phantom::Arguments),
     /// Prints and plots muscle curves
     Muscle(muscle::Arguments),
     /// Runs a physiology protocol on a muscle of a scene
@@ -210,6 +213,7 @@ fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure>
         Command::Convert(arguments) => convert::execute(&arguments, console),
         Command::New(arguments) => new::execute(&arguments, console),
         Command::Mesh(arguments) => mesh::execute(&arguments, console),
+        Command::Phantom(arguments) => phantom::execute(&arguments, console),
         Command::Muscle(arguments) => muscle::execute(&arguments, console),
         Command::Lab(arguments) => lab::execute(&arguments, origin, console),
         Command::Gradient(arguments) => gradient::execute(&arguments, console),
