@@ -213,6 +213,11 @@ fn generated_scene_reference_is_fresh() {
 }
 
 #[test]
+fn generated_recipe_reference_is_fresh() {
+    support::assert_generated("docs/reference/recipe.md", &sinew::scene::reference::recipe_markdown());
+}
+
+#[test]
 fn generated_page_of_tissues_is_fresh() {
     support::assert_generated("docs/reference/tissues.md", &sinew::scene::spec::tissue::markdown());
 }

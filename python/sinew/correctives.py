@@ -30,7 +30,7 @@ def load(path: str | Path) -> Correctives:
     data = document.get("extras", {}).get("correctives")
     if data is None:
         raise ValueError(f"{path} has no corrective shapes; hint: `sinew skin CHARACTER --correctives 24 -o FILE.glb` writes some")
-    return Correctives(data, document["nodes"])
+    return Correctives(data, document.get("nodes", []))
 
 
 class Correctives:

@@ -137,7 +137,7 @@ def test_benchmarks_measure():
 
 WRONG = {
     "missing mesh": (lambda: sinew.mesh_info("nothing.vtu"), ["mesh", "info", "nothing.vtu"]),
-    "unknown character": (lambda: sinew.character("leg"), ["character", "leg"]),
+    "unknown character": (lambda: sinew.character("wing"), ["character", "wing"]),
     "not a recording": (
         lambda: sinew.convert("nothing.sinew", output="a.obj"),
         ["convert", "nothing.sinew", "-o", "a.obj"],

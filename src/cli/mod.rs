@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, messages go to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.
 
+mod anatomy;
 mod bench;
 mod call;
 mod character;
@@ -78,6 +79,8 @@ enum Command {
     Convert(convert::Arguments),
     /// Writes a commented scene, ready to run
     New(new::Arguments),
+    /// Makes bones, muscles, attachments, fibers and meshes of labeled images
+    Anatomy(anatomy::Arguments),
     /// Inspects, checks, converts and fills meshes
     Mesh(mesh::Arguments),
     /// Writes a labeled image of anatomy by formulas, to test recipes with
@@ -212,6 +215,7 @@ fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure>
         Command::Character(arguments) => character::execute(&arguments, console),
         Command::Convert(arguments) => convert::execute(&arguments, console),
         Command::New(arguments) => new::execute(&arguments, console),
+        Command::Anatomy(arguments) => anatomy::execute(&arguments, console),
         Command::Mesh(arguments) => mesh::execute(&arguments, console),
         Command::Phantom(arguments) => phantom::execute(&arguments, console),
         Command::Muscle(arguments) => muscle::execute(&arguments, console),

@@ -8,6 +8,7 @@ use sinew_record::record::write_file;
 use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_run::compile::compile;
 use sinew_scene::output::check_outputs;
+use sinew_scene::recipe::image::{PhantomImage, PhantomName};
 use sinew_scene::template::{
     MeshFacts, SCHEMA_FILE, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title,
 };
@@ -30,6 +31,34 @@ pub struct Arguments {
     /// Mesh file of the body, volume or surface
     #[arg(short, long, value_name = "FILE")]
     pub mesh: Option<PathBuf>,
+
+    /// Labeled image; drafts a recipe of `sinew anatomy build` from the names of its labels
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["template", "mesh", "size", "material", "duration"])]
+    pub image: Option<PathBuf>,
+
+    /// Phantom (arm, head or calf); writes its recipe, with every attachment
+    #[arg(long, value_name = "NAME", value_parser = phantom, conflicts_with_all = ["image", "template", "mesh", "size", "material", "duration"])]
+    pub phantom: Option<PhantomName>,
+
+    /// Edge of the voxels of the phantom
+    #[arg(long, value_name = "LENGTH", value_parser = mesh::length, requires = "phantom", default_value = "2 mm")]
+    pub voxel: f64,
+
+    /// Size of the cells of the recipe of a phantom [default: twice the voxels]
+    #[arg(long, value_name = "LENGTH", value_parser = mesh::length, requires = "phantom")]
+    pub cell: Option<f64>,
+
+    /// Size of the cells of its cover
+    #[arg(long, value_name = "LENGTH", value_parser = mesh::length, requires = "phantom")]
+    pub cover: Option<f64>,
+
+    /// Jitter of its boundaries, as a standard deviation in voxels
+    #[arg(long, value_name = "VOXELS", requires = "phantom", default_value_t = 0.0)]
+    pub noise: f64,
+
+    /// Its image shows no tendons: the recipe adds them
+    #[arg(long, requires = "phantom")]
+    pub without_tendons: bool,
 
     /// Factor on the coordinates of the mesh, or their unit, for example mm [default: a plausible unit]
     #[arg(long, value_name = "F", value_parser = mesh::scale, requires = "mesh")]
@@ -89,6 +118,12 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let file = if file.extension().is_none() { file.with_extension("toml") } else { file.clone() };
     if file.exists() && !arguments.force {
         return Err(Failure::Other(format!("{} exists\nhint: --force replaces it", file.display())));
+    }
+    if let Some(image) = &arguments.image {
+        return recipe(image, &file, console);
+    }
+    if let Some(name) = arguments.phantom {
+        return phantom_recipe(arguments, name, &file, console);
     }
     let is_undecided = arguments.template.is_none() && arguments.mesh.is_none();
     let asks = arguments.interactive || (is_undecided && std::io::stdin().is_terminal());
@@ -164,8 +199,59 @@ fn character(scene: &Path, replaces: bool, console: Console) -> Result<[String; 
 
 /// Writes the schema that the first line of the scene names; keeps a file that is not a schema of scenes.
 fn write_schema(path: &Path) -> Result<(), Failure> {
-    let schema = schema::text()?;
-    let is_own = |text: String| text.contains("\"title\": \"Sinew scene\"") && text != schema;
+    write_schema_of(path, &schema::text()?, "Sinew scene")
+}
+
+/// Drafts a recipe from a labeled image.
+fn recipe(image: &Path, file: &Path, console: Console) -> Result<Status, Failure> {
+    check_outputs([image], [file]).map_err(|error| Failure::Other(error.to_string()))?;
+    let (text, notes) = sinew_run::anatomy::draft(image, &relative(image, file)).map_err(Failure::Other)?;
+    notes.iter().for_each(|note| console.note(&format!("note: {note}")));
+    write_recipe(&text, file, console)
+}
+
+/// Checks a recipe and writes it with its schema.
+fn write_recipe(text: &str, file: &Path, console: Console) -> Result<Status, Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let recipe = sinew_scene::Recipe::from_text(text, &name, folder)?;
+    write_file(file, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
+    write_schema_of(&folder.join(RECIPE_SCHEMA), &schema::recipe_text()?, "Sinew recipe")?;
+    console.note(&format!("wrote {}: {} tissues", file.display(), recipe.tissue.len()));
+    console.note(&format!("next: sinew anatomy build {}", file.display()));
+    Ok(Status::Done)
+}
+
+/// Writes the recipe of a phantom.
+fn phantom_recipe(
+    arguments: &Arguments,
+    name: PhantomName,
+    file: &Path,
+    console: Console,
+) -> Result<Status, Failure> {
+    let voxel = arguments.voxel;
+    let image = PhantomImage {
+        name,
+        voxel,
+        noise: arguments.noise.clamp(0.0, 2.0),
+        without_tendons: arguments.without_tendons,
+        ..PhantomImage::default()
+    };
+    let text = sinew_run::anatomy::phantom_recipe(&image, arguments.cell.unwrap_or(2.0 * voxel), arguments.cover);
+    write_recipe(&text, file, console)
+}
+
+fn phantom(text: &str) -> Result<PhantomName, String> {
+    let known = [PhantomName::Arm, PhantomName::Head, PhantomName::Calf];
+    let found = known.into_iter().find(|name| name.word() == text);
+    found.ok_or_else(|| format!("there are {}", known.map(PhantomName::word).join(", ")))
+}
+
+/// The schema that the first line of a recipe names.
+const RECIPE_SCHEMA: &str = "sinew-recipe.schema.json";
+
+fn write_schema_of(path: &Path, schema: &str, title: &str) -> Result<(), Failure> {
+    let is_own = |text: String| text.contains(&format!("\"title\": \"{title}\"")) && text != schema;
     if path.exists() && !std::fs::read_to_string(path).is_ok_and(is_own) {
         return Ok(());
     }

@@ -7,6 +7,7 @@
 //! - [`cover`]: a coarse mesh around a fine one, with a copy for every part that is not connected
 //! - [`annotate`]: attachments, fibers and fields of meshes
 //! - [`morph`]: the anatomy of one person on the landmarks of another
+//! - [`primitives`]: capsules, cones, ellipsoids, boxes and tubes, of which missing tendons are made
 //! - [`phantom`]: anatomy by formulas, with the truth beside
 
 pub mod annotate;
@@ -16,6 +17,7 @@ pub mod labels;
 pub mod mesher;
 pub mod morph;
 pub mod phantom;
+pub mod primitives;
 pub mod solid;
 
 pub use labels::Labels;

@@ -14,6 +14,8 @@ pub enum Place {
     Line(usize),
     /// Byte of a binary file, from 0.
     Byte(usize),
+    /// Slice of a volume, from 0.
+    Slice(usize),
 }
 
 impl fmt::Display for Place {
@@ -21,6 +23,7 @@ impl fmt::Display for Place {
         match self {
             Place::Line(line) => write!(f, "line {line}"),
             Place::Byte(byte) => write!(f, "byte {byte}"),
+            Place::Slice(slice) => write!(f, "slice {slice}"),
         }
     }
 }

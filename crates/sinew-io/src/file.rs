@@ -188,7 +188,8 @@ pub fn format_of(path: &Path) -> Result<(Format, String), FileError> {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+/// All bytes of a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Open { path: path.into(), source };
     let metadata = std::fs::metadata(path).map_err(failed)?;
     // Before it is opened: a pipe that nobody writes to waits for ever.
@@ -246,6 +247,21 @@ fn read_all(path: &Path, _size: u64) -> std::io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
+/// Bytes of a file in a folder or below it.
+pub(crate) fn open_beside(folder: &Path, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
+    let failed = |reason: String| ReadError::Companion { place, name: name.into(), reason };
+    let relative = Path::new(name);
+    // A mesh from the internet must not read other parts of the disk.
+    if !relative.components().all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
+    {
+        return Err(failed("it must be in the same folder or below".into()));
+    }
+    read(&folder.join(relative)).map_err(|error| match error {
+        FileError::Open { source, .. } => failed(source.to_string()),
+        other => failed(other.to_string()),
+    })
+}
+
 /// Files in the folder of a file.
 struct Beside {
     path: PathBuf,
@@ -254,19 +270,7 @@ struct Beside {
 
 impl Companions for Beside {
     fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
-        let failed = |reason: String| ReadError::Companion { place, name: name.into(), reason };
-        let relative = Path::new(name);
-        // A mesh from the internet must not read other parts of the disk.
-        if !relative
-            .components()
-            .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
-        {
-            return Err(failed("it must be in the same folder or below".into()));
-        }
-        read(&self.path.with_file_name("").join(relative)).map_err(|error| match error {
-            FileError::Open { source, .. } => failed(source.to_string()),
-            other => failed(other.to_string()),
-        })
+        open_beside(&self.path.with_file_name(""), name, place)
     }
 
     fn stem(&self) -> &str {

@@ -27,6 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod anatomy;
 pub mod calibration;
 mod checkpoint;
 pub mod compile;

@@ -20,6 +20,7 @@
 #[macro_use]
 mod decode;
 
+mod anatomy;
 pub mod build;
 mod character;
 mod diagnostic;
@@ -29,6 +30,7 @@ mod load;
 pub mod motion;
 pub mod output;
 mod overrides;
+pub mod recipe;
 pub mod reference;
 pub mod schema;
 mod source;
@@ -44,6 +46,7 @@ pub use character::{Character, SceneCharacter, SkinPaint};
 pub use diagnostic::{Diagnostic, SceneError, SourceText, Span};
 pub use load::LARGEST_SCENE;
 pub use overrides::Override;
+pub use recipe::Recipe;
 pub use source::{Attachments, Source};
 pub use spec::Scene;
 pub use suggest::nearest;

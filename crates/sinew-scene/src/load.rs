@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    anatomy,
     decode::{
         Codec, Context,
         table::table,
@@ -65,8 +66,16 @@ impl Scene {
         let mut problems = Vec::new();
         let mut root = tree::parse_document(text, 0, &mut problems);
         let has_syntax_errors = !problems.is_empty();
+        let folder = folder.into();
+        // What an anatomy stands for depends on its keys, and other overrides change what it stands for.
+        let (first, rest): (Vec<_>, Vec<_>) =
+            overrides.iter().enumerate().partition(|(_, set)| set.text().trim_start().starts_with("anatomy"));
+        for (i, set) in first {
+            overrides::apply(&mut root, set, i + 1, &mut problems);
+        }
+        anatomy::write_out(&mut root, &folder, &mut problems);
         tissue::write_out_words(&mut root);
-        for (i, set) in overrides.iter().enumerate() {
+        for (i, set) in rest {
             overrides::apply(&mut root, set, i + 1, &mut problems);
         }
 
@@ -78,7 +87,7 @@ impl Scene {
             keep_certain(&sources[0], &problems, &mut cx.problems);
         }
         problems.append(&mut cx.problems);
-        scene.source = Source::new(sources.clone(), root, folder.into(), attachments);
+        scene.source = Source::new(sources.clone(), root, folder, attachments);
         if !has_syntax_errors {
             // A value that could not be read has been replaced; problems of the replacement are not reported.
             let sound = problems.is_empty();
@@ -119,7 +128,7 @@ pub(crate) fn first_problem(root: &Node) -> Option<Diagnostic> {
 }
 
 /// Removes problems on lines with invalid TOML, because they follow from guesses of the parser.
-fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &mut Vec<Diagnostic>) {
+pub(crate) fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &mut Vec<Diagnostic>) {
     let line = |problem: &Diagnostic| problem.span.map(|span| (span.source, source.line_column(span.start).0));
     let broken: Vec<_> = syntax.iter().take(1000).map(line).collect();
     found.truncate(1000);
@@ -132,16 +141,21 @@ const MESHES: [&str; 15] =
 
 /// The text of a file, or the reason why it cannot be a scene.
 fn read_text(path: &Path) -> Result<String, SceneError> {
+    read_text_of(path, "scene")
+}
+
+/// The text of a file, or the reason why it cannot be a `kind` of file.
+pub(crate) fn read_text_of(path: &Path, kind: &str) -> Result<String, SceneError> {
     let unreadable = |reason: std::io::Error| SceneError::unreadable(path, &reason);
     let file = File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?;
     if size.is_dir() {
-        let problem = Diagnostic::nowhere(format!("`{}` is a folder, not a scene file", path.display()));
+        let problem = Diagnostic::nowhere(format!("`{}` is a folder, not a {kind} file", path.display()));
         return Err(SceneError::nowhere(problem.hint("name the .toml file inside it")));
     }
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if MESHES.contains(&extension.as_str()) {
-        let problem = Diagnostic::nowhere(format!("`{}` is a mesh, not a scene file", path.display()));
+        let problem = Diagnostic::nowhere(format!("`{}` is a mesh, not a {kind} file", path.display()));
         let hint = "`sinew new FILE.toml --mesh` writes a scene for it; `sinew skin` gives a rigged character flesh";
         return Err(SceneError::nowhere(problem.hint(hint)));
     }

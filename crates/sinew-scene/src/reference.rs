@@ -41,6 +41,24 @@ pub fn markdown() -> String {
     page + &value_table::markdown()
 }
 
+const RECIPES: &str = "\
+# Recipe reference
+
+<!-- Generated from the declarations in crates/sinew-scene/src/recipe; `cargo xtask docs` writes it again. -->
+
+A recipe of `sinew anatomy build` is a [TOML](https://toml.io) file, with units as in [scenes](scene.md). A key that is not on this page
+is an error, and all errors of a file are reported at once. Files are relative to the recipe.
+";
+
+/// The reference page of recipes as Markdown.
+pub fn recipe_markdown() -> String {
+    let mut page = RECIPES.to_string();
+    for definition in &crate::recipe::definitions().list {
+        write_definition(&mut page, definition);
+    }
+    page
+}
+
 fn write_definition(page: &mut String, definition: &Definition) {
     let _ = write!(page, "\n## {}\n\n{}\n", definition.name, definition.doc);
     match &definition.body {

@@ -27,7 +27,15 @@ pub(crate) fn definitions() -> Definitions {
 ///
 /// Quantities are numbers or texts with a unit; the schema checks the form of the text, the decoder also its dimension.
 pub fn json_schema() -> Json {
-    let defs = definitions();
+    schema_of(&definitions(), "Sinew scene")
+}
+
+/// The JSON schema of a recipe of `sinew anatomy build`.
+pub fn recipe_schema() -> Json {
+    schema_of(&crate::recipe::definitions(), "Sinew recipe")
+}
+
+fn schema_of(defs: &Definitions, title: &str) -> Json {
     let named: Map<String, Json> = defs
         .list
         .iter()
@@ -36,7 +44,7 @@ pub fn json_schema() -> Json {
         .collect();
     let mut schema = defs.list.first().map(definition_schema).unwrap_or_default();
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    schema["title"] = json!("Sinew scene");
+    schema["title"] = json!(title);
     schema["$defs"] = Json::Object(named);
     schema
 }

@@ -1,10 +1,12 @@
 //! `sinew bench`: benchmarks.
 
 mod abuse;
+mod anatomy;
 mod beam;
 mod child;
 mod contact;
 mod difficult;
+mod distance;
 mod first_hour;
 mod gradient;
 mod io;
@@ -64,10 +66,14 @@ enum Benchmark {
     Skin(skin::Arguments),
     /// Difficult characters through `sinew skin`: how many end with files and without new crossings
     Difficult(difficult::Arguments),
+    /// The arm phantom from noisy labels without tendons to a model: time, memory, and errors against the truth
+    Anatomy(anatomy::Arguments),
     /// Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients
     Python(python::Arguments),
     /// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
     FirstHour(first_hour::Arguments),
+    /// Distance fields of labelled images: seconds, error, order and memory
+    Distance(distance::Arguments),
     /// Random extreme scenes: how many of them converge
     Abuse(abuse::Arguments),
 }
@@ -89,8 +95,10 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Io(arguments) => (io::measure(arguments, console)?, arguments.json),
         Benchmark::Skin(arguments) => (skin::measure(arguments, console)?, arguments.json),
         Benchmark::Difficult(arguments) => (difficult::measure(arguments, console)?, arguments.json),
+        Benchmark::Anatomy(arguments) => (anatomy::measure(arguments, console)?, arguments.json),
         Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
         Benchmark::FirstHour(arguments) => (first_hour::measure(arguments, console)?, arguments.json),
+        Benchmark::Distance(arguments) => (distance::measure(arguments, console)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, console)?, arguments.json),
     };
     console::print(&if json { format!("{result}\n") } else { readable(&result) })?;

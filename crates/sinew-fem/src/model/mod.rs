@@ -6,6 +6,7 @@
 mod body;
 mod builder;
 mod collisions;
+mod moments;
 mod muscles;
 mod pace;
 mod rigid;
@@ -25,6 +26,7 @@ pub use builder::{
     ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Remaining,
     RemovalError, Side,
 };
+pub use moments::Moments;
 pub(crate) use muscles::StepDrive;
 pub(crate) use pace::{increments_of_motion, parts_of_step};
 pub use rigid::{RigidBody, RigidParams};

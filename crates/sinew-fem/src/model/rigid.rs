@@ -8,6 +8,8 @@ use std::ops::Range;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 
+use super::moments::Moments;
+
 /// Parameters of [`crate::ModelBuilder::add_rigid`].
 #[derive(Clone, Debug)]
 pub struct RigidParams {
@@ -48,8 +50,12 @@ pub struct RigidBody {
 /// that cannot be rigid bodies.
 pub(crate) fn extents(shape: &AnyShape) -> Option<Vec3> {
     Some(match shape {
-        // Surfaces can only be colliders: their principal axes are not their coordinate axes.
-        AnyShape::Plane(_) | AnyShape::LevelSet(_) => return None,
+        AnyShape::Plane(_) => return None,
+        // Who makes a rigid of a surface puts it along its principal axes.
+        AnyShape::LevelSet(set) => {
+            let spread = Moments::of(set.surface())?.spread;
+            Vec3::new(spread.row(0)[0], spread.row(1)[1], spread.row(2)[2]).map(|s| s.max(0.0).sqrt())
+        }
         AnyShape::Sphere(s) => Vec3::splat(s.radius / 5f64.sqrt()),
         AnyShape::Cuboid(b) => b.half_size / 3f64.sqrt(),
         AnyShape::Capsule(c) => {

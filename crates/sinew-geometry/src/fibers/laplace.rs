@@ -119,26 +119,46 @@ pub fn laplace_fibers(
     params: &LaplaceParams,
 ) -> Result<LaplaceFibers, LaplaceError> {
     params.pennation.check()?;
-    let fixed = fixed_values(mesh, origin, insertion)?;
-    let (mut potential, iterations) = solve(mesh, &fixed, params)?;
+    let (potential, iterations) = laplace_potential(mesh, origin, insertion, params)?;
     let size = mesh.bounds().diagonal();
     let mut directions = Vec::with_capacity(mesh.cell_count());
-    for (cell, (kind, nodes)) in mesh.cells().enumerate() {
-        let n = kind.corners_per_cell();
-        let gradients = center_gradients(kind, &mesh.corners(nodes));
-        let gradient: Vec3 = (0..n).map(|a| gradients[a] * potential[nodes[a] as usize]).sum();
+    for (cell, (gradient, center)) in potential_gradients(mesh, &potential).into_iter().enumerate() {
         if !(gradient.norm() * size > FLAT) {
             return Err(LaplaceError::NoGradient { cell });
         }
-        let center = mesh.corners(nodes)[..n].iter().sum::<Vec3>() / n as f64;
-        directions.push(params.pennation.turned(cell, gradient.normalized(), center)?);
+        directions.push(params.pennation.rotated(cell, gradient.normalized(), center)?);
     }
+    Ok(LaplaceFibers { directions, potential, iterations })
+}
+
+/// The potential of [`laplace_fibers`] at each node, and the iterations of the linear solver. Sums are serial, so the
+/// bits do not depend on the number of threads.
+pub fn laplace_potential(
+    mesh: &CellMesh,
+    origin: &[u32],
+    insertion: &[u32],
+    params: &LaplaceParams,
+) -> Result<(Vec<f64>, usize), LaplaceError> {
+    let fixed = fixed_values(mesh, origin, insertion)?;
+    let (mut potential, iterations) = solve(mesh, &fixed, params)?;
     for (kind, nodes) in mesh.cells().filter(|(kind, _)| *kind == CellKind::Tet10) {
         for (edge, [a, b]) in kind.edges().iter().enumerate() {
             potential[nodes[4 + edge] as usize] = 0.5 * (potential[nodes[*a] as usize] + potential[nodes[*b] as usize]);
         }
     }
-    Ok(LaplaceFibers { directions, potential, iterations })
+    Ok((potential, iterations))
+}
+
+/// Gradient \[1/m\] of values at the nodes in the middle of each cell, and that middle \[m\]. Only corners count.
+pub fn potential_gradients(mesh: &CellMesh, values: &[f64]) -> Vec<(Vec3, Vec3)> {
+    let at_center = |(kind, nodes): (CellKind, &[u32])| {
+        let n = kind.corners_per_cell();
+        let corners = mesh.corners(nodes);
+        let gradients = center_gradients(kind, &corners);
+        let gradient: Vec3 = (0..n).map(|a| gradients[a] * values[nodes[a] as usize]).sum();
+        (gradient, corners[..n].iter().sum::<Vec3>() / n as f64)
+    };
+    mesh.cells().map(at_center).collect()
 }
 
 /// Prescribed potential of each node; corners of cells only.

@@ -12,5 +12,5 @@ mod laplace;
 mod pennation;
 
 pub use bspline_solid::{BsplineError, BsplineSolid, ParameterAxis, SolidPlace};
-pub use laplace::{LaplaceError, LaplaceFibers, LaplaceParams, laplace_fibers};
+pub use laplace::{LaplaceError, LaplaceFibers, LaplaceParams, laplace_fibers, laplace_potential, potential_gradients};
 pub use pennation::{Pennation, PennationError};

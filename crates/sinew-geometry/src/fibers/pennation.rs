@@ -57,7 +57,7 @@ pub enum PennationError {
 
 impl Pennation {
     /// Checks the values once, before directions are rotated.
-    pub(super) fn check(&self) -> Result<(), PennationError> {
+    pub fn check(&self) -> Result<(), PennationError> {
         let (Self::Towards { normal, angle } | Self::TowardsPlane { normal, angle, .. }) = *self else {
             return Ok(());
         };
@@ -72,7 +72,7 @@ impl Pennation {
 
     /// The direction f of a cell at x rotated by the angle α: f cos α + n⊥ sin α, with n⊥ the normalized part of the
     /// normal across f.
-    pub(super) fn turned(&self, cell: usize, f: Vec3, x: Vec3) -> Result<Vec3, PennationError> {
+    pub fn rotated(&self, cell: usize, f: Vec3, x: Vec3) -> Result<Vec3, PennationError> {
         let (normal, angle) = match *self {
             Self::None => return Ok(f),
             Self::Towards { normal, angle } => (normal, angle),

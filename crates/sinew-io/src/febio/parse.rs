@@ -136,7 +136,7 @@ impl Parser<'_> {
     fn line(&self, offset: usize) -> usize {
         match place(self.bytes, offset) {
             Place::Line(line) => line,
-            Place::Byte(_) => 0,
+            Place::Byte(_) | Place::Slice(_) => 0,
         }
     }
 

@@ -18,6 +18,7 @@ use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity};
 
 use super::Compiler;
 use super::rig::{RiggedBody, joints_of_nodes, weights_of_nodes};
+use crate::anatomy::{AnatomyBody, body_of};
 
 /// A mesh and the data attached to it.
 pub(super) struct MeshParts {
@@ -101,6 +102,7 @@ impl Compiler<'_> {
                 }
                 return scaled(cells, body.scale).map(MeshParts::from).map_err(|error| problem(".file", error));
             }
+            Mesh::Anatomy(mesh) => return self.anatomy(index, body, mesh),
             Mesh::Fill(mesh) => return self.filled(index, body, mesh),
             generated => generated.source().generate(body.scale).map_err(|MeshProblem { key, message, .. }| {
                 problem(&if key.is_empty() { String::new() } else { format!(".{key}") }, message)
@@ -108,6 +110,23 @@ impl Compiler<'_> {
         };
         self.notes.extend(note.map(|note| format!("body \"{}\": {note}", body.name)));
         scaled(mesh, body.scale).map(MeshParts::from).map_err(|error| problem("", error))
+    }
+
+    /// A tissue of a model.
+    fn anatomy(&mut self, index: usize, body: &Body, mesh: &mesh::AnatomyMesh) -> Result<MeshParts, Diagnostic> {
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh.tissue"), &message);
+        let AnatomyBody { mesh: cells, surface, inside, notes } = body_of(scene, mesh).map_err(problem)?;
+        self.notes.extend(notes.iter().map(|note| format!("body \"{}\": {note}", body.name)));
+        let cells = scaled(cells, body.scale).map_err(problem)?;
+        let surface = match surface {
+            Some((surface, embedding)) => {
+                let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
+                Some((surface, embedding))
+            }
+            None => None,
+        };
+        Ok(MeshParts { surface, inside, ..MeshParts::from(cells) })
     }
 
     /// A box of cubes.

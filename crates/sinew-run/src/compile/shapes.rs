@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use sinew_fem::model::{ColliderParams, RigidParams, Side};
+use sinew_fem::model::{ColliderParams, Moments, RigidParams, Side};
+use sinew_geometry::TriMesh;
 use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, LevelSet, Plane, Pose, Sphere};
-use sinew_math::Vec3;
+use sinew_math::{Quaternion, Vec3};
 use sinew_scene::import::load_surface;
 use sinew_scene::spec::motion::pose;
 use sinew_scene::spec::rigid::{BoxShape, CapsuleShape, ColliderShape, RigidShape, SphereShape, SurfaceShape};
@@ -23,6 +24,10 @@ impl Compiler<'_> {
                 RigidShape::Sphere(shape) => sphere(shape),
                 RigidShape::Box(shape) => cuboid(shape),
                 RigidShape::Capsule(shape) => capsule(shape),
+                RigidShape::Surface(shape) => self.surface(shape).and_then(|surface| solid(&surface, shape.cell)),
+                RigidShape::Anatomy(shape) => {
+                    crate::anatomy::surface_of(scene, shape).and_then(|surface| solid(&surface, shape.cell))
+                }
             };
             let (shape, local) = match shape {
                 Ok(shape) => shape,
@@ -60,6 +65,9 @@ impl Compiler<'_> {
                 ColliderShape::Box(shape) => cuboid(shape),
                 ColliderShape::Capsule(shape) => capsule(shape),
                 ColliderShape::Surface(shape) => self.level_set(shape),
+                ColliderShape::Anatomy(shape) => crate::anatomy::surface_of(scene, shape)
+                    .and_then(|surface| LevelSet::new(surface, shape.cell).map_err(|error| error.to_string()))
+                    .map(|set| (set.into(), Pose::identity())),
             };
             match shape {
                 Ok((shape, local)) => {
@@ -90,16 +98,31 @@ impl Compiler<'_> {
     }
 
     fn level_set(&mut self, shape: &SurfaceShape) -> Placed {
+        let surface = self.surface(shape)?;
+        let set = LevelSet::new(surface, shape.cell).map_err(|error| format!("{}: {error}", shape.file))?;
+        Ok((set.into(), Pose::identity()))
+    }
+
+    /// The closed surface of a file, with its inside on the right side.
+    fn surface(&mut self, shape: &SurfaceShape) -> Result<TriMesh, String> {
         let parts =
             load_surface(&self.scene.source, &shape.file, &BTreeSet::new()).map_err(|error| error.to_string())?;
         self.notes.extend(parts.notes.iter().map(|note| format!("{}: {note}", shape.file)));
         let surface = parts.mesh.mapped(|p| p * shape.scale).map_err(|error| error.to_string())?;
         let (surface, _) = surface.welded().map_err(|error| error.to_string())?;
         // The surface is inverted; the sign of the volume shows which side is inside.
-        let surface = if surface.volume() < 0.0 { surface.flipped() } else { surface };
-        let set = LevelSet::new(surface, shape.cell).map_err(|error| format!("{}: {error}", shape.file))?;
-        Ok((set.into(), Pose::identity()))
+        Ok(if surface.volume() < 0.0 { surface.flipped() } else { surface })
     }
+}
+
+/// A rigid with a closed surface: in coordinates about its center of mass along its principal axes, and where these are.
+fn solid(surface: &TriMesh, cell: Option<f64>) -> Placed {
+    let moments = Moments::of(surface).ok_or_else(|| "the surface encloses no volume".to_string())?;
+    let (center, axes) = (moments.center, moments.principal_axes());
+    let to_own = axes.transpose();
+    let own = surface.mapped(|p| to_own * (p - center)).map_err(|error| error.to_string())?;
+    let set = LevelSet::new(own, cell).map_err(|error| error.to_string())?;
+    Ok((set.into(), Pose { translation: center, rotation: Quaternion::from_rotation_matrix(&axes) }))
 }
 
 fn compose(outer: &Pose, inner: &Pose) -> Pose {

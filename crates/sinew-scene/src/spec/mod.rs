@@ -3,6 +3,7 @@
 //! Each table is declared once; decoder, schema and reference page come from the declaration. Laws declare their keys
 //! themselves; sources of meshes call their generators. Forces are elsewhere.
 
+pub mod anatomy;
 pub mod art;
 pub mod body;
 pub mod contact;
@@ -276,6 +277,9 @@ table! {
         threads: Option<usize> = whole(1, 1024), optional, example(2);
         /// How a step is solved.
         solver: SolverSettings = table(), default({});
+        /// Anatomy of models: bodies, rigids and muscles by name. Reading a scene writes them out, and leaves this list
+        /// empty.
+        anatomy: Vec<anatomy::Anatomy> = list(table()), default([]), example([{ model = "model" }]);
         /// Deformable bodies.
         body: Vec<Body> = list(table()), default([]);
         /// Rigid bodies that move freely.
@@ -330,7 +334,11 @@ impl Scene {
         let rigs = self.body.iter().filter_map(|body| body.rig.as_ref());
         let bones = rigs.flat_map(|rig| &rig.bones).filter_map(|bone| bone.mesh.as_deref());
         let files = named.chain(bones).filter(|file| self.source.attached(file).is_none());
-        files.map(|file| self.source.resolve(file)).collect()
+        let anatomy = self.body.iter().filter_map(|body| match &body.mesh {
+            mesh::Mesh::Anatomy(mesh) => mesh.file_in_model(),
+            _ => None,
+        });
+        files.map(str::to_string).chain(anatomy).map(|file| self.source.resolve(&file)).collect()
     }
 
     /// Every file that the scene reads, including itself, the scenes it compares with and data of the laboratory.

@@ -58,6 +58,27 @@ table! {
     }
 }
 
+table! {
+    /// The surface of a bone of a model.
+    pub struct AnatomyShape as "anatomy shape" {
+        /// The folder that `sinew anatomy build` wrote, relative to the scene. Either this or `recipe`.
+        model: Option<String> = text("path of a folder"), optional, example("model");
+        /// A recipe, relative to the scene, whose model is built in memory.
+        recipe: Option<String> = text("path of a file"), optional, example("arm.toml");
+        /// The bone.
+        tissue: String = text("name of a tissue"), required, example("humerus");
+        /// Edge of the cells of the distance grid \[m\]. Default: a 48th of the longest side.
+        cell: Option<f64> = length().positive(), optional, example("2 mm");
+    }
+}
+
+impl AnatomyShape {
+    /// The file of the surface in its model; `None` for recipes.
+    pub fn file_in_model(&self) -> Option<String> {
+        self.model.as_ref().map(|model| format!("{model}/bones/{}.ply", self.tissue))
+    }
+}
+
 tagged! {
     /// The shape of an obstacle.
     pub enum ColliderShape as "collider shape" by "type" {
@@ -71,6 +92,8 @@ tagged! {
         "box" => Box(BoxShape),
         /// A closed surface from a file.
         "surface" => Surface(SurfaceShape),
+        /// A bone of a model.
+        "anatomy" => Anatomy(AnatomyShape),
     }
 }
 
@@ -83,6 +106,10 @@ tagged! {
         "capsule" => Capsule(CapsuleShape),
         /// A block around the origin.
         "box" => Box(BoxShape),
+        /// A closed surface from a file.
+        "surface" => Surface(SurfaceShape),
+        /// A bone of a model.
+        "anatomy" => Anatomy(AnatomyShape),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each source is one file: the keys of its table, its checks, and the call of the generator. To add one, write its
 //! file and add it to [`Mesh`] and [`Mesh::source`] at the end of this file.
 
+mod anatomy;
 mod block;
 mod cylinder;
 mod figure;
@@ -20,6 +21,7 @@ use sinew_geometry::procedural::ProceduralError;
 use sinew_io::CellShape;
 
 pub use self::{
+    anatomy::AnatomyMesh,
     block::{BoxMesh, Pattern},
     cylinder::CylinderMesh,
     figure::FigureMesh,
@@ -277,6 +279,8 @@ tagged! {
         "file" => File(FileMesh),
         /// A lattice that fills a closed surface.
         "fill" => Fill(FillMesh),
+        /// A tissue of a model that `sinew anatomy build` made.
+        "anatomy" => Anatomy(AnatomyMesh),
     }
 }
 
@@ -293,6 +297,7 @@ impl Mesh {
             Self::Figure(mesh) => mesh,
             Self::File(mesh) => mesh,
             Self::Fill(mesh) => mesh,
+            Self::Anatomy(mesh) => mesh,
         }
     }
 

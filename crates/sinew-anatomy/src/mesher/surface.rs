@@ -1,0 +1,42 @@
+//! Triangles on the surface of a solid, for bones and pictures.
+
+use sinew_geometry::TriMesh;
+
+use super::separate::{separated_boundary, whole_boundary};
+use super::stuff::{Extent, stuff};
+use super::{MeshError, MeshOptions};
+use crate::Solid;
+
+/// The surface of a solid by marching tetrahedra on the lattice with spacing `cell` \[m\]: closed, outward, every edge
+/// with two triangles.
+///
+/// It is the boundary of the tetrahedra that [`super::mesh_solid`] makes before their nodes are improved, without the
+/// cells of the inside: nodes near the surface move to it, which leaves no thin triangles \[Labelle07\].
+///
+/// # Errors
+/// [`MeshError`] as for tetrahedra.
+pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
+    let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Shell)?;
+    let triangles = match separated_boundary(&mut raw) {
+        Some(triangles) => triangles,
+        None => {
+            raw = stuff(solid, &MeshOptions::new(cell), Extent::Whole)?;
+            whole_boundary(&mut raw)
+        }
+    };
+    if triangles.is_empty() {
+        return Err(MeshError::TooCoarse { cell, size: solid.bounds().size().max_component() });
+    }
+    let mut numbers = vec![u32::MAX; raw.positions.len()];
+    let mut positions = Vec::new();
+    let mut numbered = |node: u32| {
+        let number = &mut numbers[node as usize];
+        if *number == u32::MAX {
+            *number = positions.len() as u32;
+            positions.push(raw.positions[node as usize]);
+        }
+        *number
+    };
+    let triangles: Vec<[u32; 3]> = triangles.iter().map(|triangle| triangle.map(&mut numbered)).collect();
+    Ok(TriMesh::new(positions, triangles)?)
+}

@@ -1,0 +1,252 @@
+//! Stage `mesh`: surfaces of bones, tetrahedra of everything else, and their facts.
+
+use std::f64::consts::PI;
+
+use sinew_anatomy::field::DistanceField;
+use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
+use sinew_anatomy::mesher::{self, MeshError, MeshOptions};
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_scene::Diagnostic;
+use sinew_scene::recipe::Method;
+use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
+
+use super::build::Bench;
+use super::cache::KeyBuilder;
+use super::stage::{Made, Trouble};
+use super::stored::Stored;
+
+/// Version of the stages of this file.
+const VERSION: u32 = 1;
+
+/// Size of the cells of a tissue \[m\].
+pub(super) fn cell_of(bench: &Bench<'_>, index: usize) -> f64 {
+    bench.recipe.tissue[index].cell.unwrap_or(bench.recipe.mesh.cell)
+}
+
+/// The key that sets the size of the cells.
+fn cell_path(bench: &Bench<'_>, index: usize) -> String {
+    match bench.recipe.tissue[index].cell {
+        Some(_) => format!("tissue[{index}].cell"),
+        None => "mesh.cell".to_string(),
+    }
+}
+
+fn problem(bench: &Bench<'_>, index: usize, error: &MeshError) -> Trouble {
+    let text = error.to_string();
+    let (message, hint) = text.split_once("; hint: ").map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
+    let name = &bench.recipe.tissue[index].name;
+    let path = match error {
+        MeshError::CellSize { .. } | MeshError::TooCoarse { .. } | MeshError::TooManyCells { .. } => {
+            cell_path(bench, index)
+        }
+        _ => format!("tissue[{index}]"),
+    };
+    let problem = bench.recipe.problem(&path, format!("{name}: {message}"));
+    Trouble::Told(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
+
+/// The surface of a bone.
+pub(super) fn surface(
+    bench: &Bench<'_>,
+    index: usize,
+    shape: &Made<DistanceField>,
+) -> Result<Made<TriMesh>, Trouble> {
+    let cell = cell_of(bench, index);
+    let key = KeyBuilder::new("surface", VERSION).input(shape.digest).number(cell).finish();
+    bench.shop.make(&format!("surface {}", bench.recipe.tissue[index].name), key, || {
+        let field = bench.shop.get(shape)?;
+        let parts = parts_of(&field);
+        halving(cell, |cell| mesher::isosurface(&*field, cell), |surface| surface.components().count <= parts)
+            .map(|(_, surface)| surface)
+            .map_err(|error| problem(bench, index, &error))
+    })
+}
+
+/// The first of some cell sizes, each half of the last, whose result is good; else the last that there is.
+fn halving<T>(
+    wanted: f64,
+    make: impl Fn(f64) -> Result<T, MeshError>,
+    is_good: impl Fn(&T) -> bool,
+) -> Result<(f64, T), MeshError> {
+    let mut last = None;
+    for halvings in 0..=HALVINGS {
+        let cell = wanted * 0.5f64.powi(halvings);
+        match make(cell) {
+            Ok(made) if is_good(&made) => return Ok((cell, made)),
+            Ok(made) => last = Some(Ok((cell, made))),
+            Err(error @ MeshError::TooCoarse { .. }) => last = last.or(Some(Err(error))),
+            // A result in parts is better than one that does not fit.
+            Err(error) => return last.unwrap_or(Err(error)),
+        }
+    }
+    last.unwrap_or(Err(MeshError::Empty))
+}
+
+/// A mesh with the size of its cells.
+pub(super) struct SizedMesh {
+    /// Size of the cells \[m\].
+    pub cell: f64,
+    /// The cells.
+    pub mesh: CellMesh,
+}
+
+impl Stored for SizedMesh {
+    fn to_bytes(&self) -> Vec<u8> {
+        [self.cell.to_le_bytes().to_vec(), self.mesh.to_bytes()].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (cell, rest) = bytes.split_first_chunk::<8>()?;
+        Some(Self { cell: f64::from_le_bytes(*cell), mesh: CellMesh::from_bytes(rest)? })
+    }
+}
+
+/// How often cells are halved where a tissue is too thin for them.
+const HALVINGS: i32 = 2;
+
+/// The tetrahedra of a tissue. Where they come out in more parts than the tissue has, it is too thin for its cells: they
+/// are halved.
+pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<SizedMesh>, Trouble> {
+    let (wanted, method) = (cell_of(bench, index), bench.recipe.mesh.method);
+    let key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(wanted).text(method.word()).finish();
+    bench.shop.make(&format!("mesh {}", bench.recipe.tissue[index].name), key, || {
+        let field = bench.shop.get(shape)?;
+        let parts = parts_of(&field);
+        halving(wanted, |cell| tets(&field, cell, method), |mesh| mesh.components().count <= parts)
+            .map(|(cell, mesh)| SizedMesh { cell, mesh })
+            .map_err(|error| problem(bench, index, &error))
+    })
+}
+
+/// Size of the cells of a mesh, without reading the mesh where the size is known \[m\].
+pub(super) fn size(bench: &Bench<'_>, mesh: &Made<SizedMesh>) -> Result<f64, Trouble> {
+    let key = KeyBuilder::new("size", VERSION).input(mesh.digest).finish();
+    let size = bench.shop.quiet(key, || Ok(Size(bench.shop.get(mesh)?.cell)))?;
+    Ok(bench.shop.get(&size)?.0)
+}
+
+/// A length.
+struct Size(f64);
+
+impl Stored for Size {
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_le_bytes().to_vec()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Some(Self(f64::from_le_bytes(bytes.try_into().ok()?)))
+    }
+}
+
+/// Number of connected parts of a field, without specks.
+fn parts_of(field: &DistanceField) -> usize {
+    let speck = (2.0 * field.voxel()).powi(3);
+    field.parts().iter().filter(|part| part.volume > speck).count().max(1)
+}
+
+fn tets(field: &DistanceField, cell: f64, method: Method) -> Result<CellMesh, MeshError> {
+    let meshed = match method {
+        Method::Stuffed => mesher::mesh_solid(field, &MeshOptions::new(cell)),
+        Method::Compressed => mesh_compressed(field, &CompressOptions::new(cell)),
+    };
+    without_specks(meshed?.mesh)
+}
+
+/// Parts of a mesh below this fraction of the whole are specks: corners that a lattice cut off.
+const SPECK: f64 = 0.01;
+
+/// The mesh without specks.
+fn without_specks(mesh: CellMesh) -> Result<CellMesh, MeshError> {
+    let parts = mesh.components();
+    if parts.count < 2 {
+        return Ok(mesh);
+    }
+    let mut volumes = vec![0.0; parts.count];
+    for (part, volume) in parts.component_of.iter().zip(mesh.cell_volumes()) {
+        volumes[*part as usize] += volume;
+    }
+    let least = SPECK * volumes.iter().sum::<f64>();
+    let remaining = mesh.with_cells(|cell| volumes[parts.component_of[cell] as usize] >= least)?;
+    Ok(remaining.mesh)
+}
+
+/// Facts of a mesh, as they stand in the file of a model.
+pub(super) struct Facts(pub ModelTissue);
+
+impl Stored for Facts {
+    fn to_bytes(&self) -> Vec<u8> {
+        ModelFile { tissue: vec![self.0.clone()], ..ModelFile::default() }.to_toml().into_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        ModelFile::from_text(text, "facts").ok()?.tissue.into_iter().next().map(Self)
+    }
+}
+
+/// Facts of a mesh.
+pub(super) fn facts(bench: &Bench<'_>, mesh: &Made<CellMesh>) -> Result<Made<Facts>, Trouble> {
+    let key = KeyBuilder::new("facts", VERSION).input(mesh.digest).finish();
+    bench.shop.quiet(key, || Ok(Facts(measured(&*bench.shop.get(mesh)?))))
+}
+
+fn measured(mesh: &CellMesh) -> ModelTissue {
+    let quality = mesh.quality();
+    let bounds = mesh.bounds();
+    let sets = mesh.node_sets().iter();
+    ModelTissue {
+        name: "facts".into(),
+        attach: sets
+            .map(|(name, nodes)| ModelAttachment { name: name.clone(), bone: "bone".into(), nodes: nodes.len() })
+            .collect(),
+        has_fibers: mesh.cell_fields().contains_key(super::annotate::FIBER),
+        has_tendon: mesh.cell_sets().contains_key(super::annotate::TENDON),
+        volume: mesh.volume(),
+        cells: mesh.cell_count(),
+        components: mesh.components().count,
+        min_dihedral: quality.min_dihedral.clamp(0.0, PI),
+        max_dihedral: quality.max_dihedral,
+        min_height: smallest_height(mesh),
+        low: bounds.min.into(),
+        high: bounds.max.into(),
+        ..ModelTissue::default()
+    }
+}
+
+/// The smallest height of a tetrahedron over one of its faces, 3 V / A \[m\].
+fn smallest_height(mesh: &CellMesh) -> f64 {
+    let x = mesh.positions();
+    let height = |nodes: &[u32]| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|k| x[nodes[k] as usize]);
+        let volume = (b - a).cross(c - a).dot(d - a).abs() / 6.0;
+        let double = [(b - a).cross(c - a), (b - a).cross(d - a), (c - a).cross(d - a), (c - b).cross(d - b)];
+        let largest = double.iter().map(|n| 0.5 * n.norm()).fold(0.0, f64::max);
+        3.0 * volume / largest
+    };
+    mesh.cells().map(|(_, nodes)| height(nodes)).fold(f64::INFINITY, f64::min)
+}
+
+/// Facts of a bone.
+pub(super) fn facts_of_surface(surface: &TriMesh) -> ModelTissue {
+    let bounds = surface.bounds();
+    ModelTissue {
+        volume: surface.volume().max(0.0),
+        components: surface.components().count,
+        low: bounds.min.into(),
+        high: bounds.max.into(),
+        ..ModelTissue::default()
+    }
+}
+
+/// A problem of a tissue.
+pub(super) fn told(bench: &Bench<'_>, path: &str, text: &str) -> Trouble {
+    let (message, hint) = text.split_once("; hint: ").map_or((text, None), |(a, b)| (a, Some(b)));
+    let problem: Diagnostic = bench.recipe.problem(path, message);
+    Trouble::Told(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}

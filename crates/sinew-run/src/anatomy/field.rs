@@ -1,0 +1,278 @@
+//! Stages `field` and `smooth`: signed distances of tissues, edited and repaired, then smoothed together.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rayon::prelude::*;
+use sinew_anatomy::Solid as _;
+use sinew_anatomy::field::{
+    DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit, SmoothOptions,
+    apply_edits, fields_from_labels, smooth_together,
+};
+use sinew_geometry::CellMesh;
+use sinew_math::Vec3;
+use sinew_scene::recipe::shape as shape_spec;
+use sinew_scene::recipe::tissue::{Label, Repair, Tissue};
+use sinew_scene::{Diagnostic, Recipe};
+
+use super::build::Bench;
+use super::cache::{Digest, KeyBuilder};
+use super::cells::told;
+use super::image::{self, Source};
+use super::stage::{Made, Trouble};
+use super::{morph, shape};
+
+/// Version of the stages.
+const VERSION: u32 = 1;
+
+/// Edge of the voxels of all tissues \[m\].
+pub(super) fn voxel_of(bench: &Bench<'_>) -> f64 {
+    let of_image = || {
+        let contents = bench.images.first()?.contents(&bench.shop, bench.recipe).ok()?;
+        Some(image::smallest_spacing(&contents.grid))
+    };
+    bench.recipe.voxel.or_else(of_image).unwrap_or(0.5 * bench.recipe.mesh.cell)
+}
+
+/// A result of an earlier stage, or its problem.
+pub(super) fn result(
+    results: &[Result<Made<DistanceField>, Diagnostic>],
+    index: usize,
+) -> Result<&Made<DistanceField>, Trouble> {
+    results[index].as_ref().map_err(|problem| Trouble::Told(problem.clone()))
+}
+
+/// The image of a tissue with labels.
+fn source_of<'a, 'b>(bench: &'b Bench<'a>, index: usize) -> Result<&'b Source<'a>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    image::source_of(&bench.images, tissue).ok_or_else(|| told(bench, &format!("tissue[{index}]"), "there is no image"))
+}
+
+/// The field of a tissue, edited and repaired.
+pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<Made<DistanceField>, Trouble> {
+    let mut key = KeyBuilder::new("field", VERSION).text(&own_words(tissue)).number(voxel_of(bench));
+    let name = format!("field {}", tissue.name);
+    if !tissue.labels.is_empty() {
+        let source = source_of(bench, index)?;
+        let contents = source.contents(&bench.shop, bench.recipe)?;
+        let path = format!("tissue[{index}].labels");
+        let labels = image::numbers(bench.recipe, &contents, &tissue.labels, &path)?;
+        key = labels.iter().fold(key.input(source.digest), |key, label| key.number(f64::from(*label)));
+        return bench.shop.make(&name, key.finish(), || {
+            let image = source.voxels(bench.recipe)?;
+            let field = DistanceField::from_labels(&image.labels(), &labels, &options(bench));
+            let field = field.map_err(|error| problem(bench, &path, &tissue.name, &error))?;
+            repaired(bench, index, field)
+        });
+    }
+    if let Some(surface) = &tissue.surface {
+        let path = format!("tissue[{index}].surface");
+        let file = bench.recipe.source.resolve(surface);
+        let bytes = std::fs::read(&file).map_err(|error| told(bench, &path, &format!("cannot read `{surface}`: {error}")))?;
+        key = key.input(Digest::of(&bytes)).number(tissue.scale);
+        return bench.shop.make(&name, key.finish(), || {
+            let field = of_surface(bench, tissue, &file).map_err(|error| told(bench, &path, &error))?;
+            repaired(bench, index, field)
+        });
+    }
+    bench.shop.make(&name, key.finish(), || {
+        let path = format!("tissue[{index}].csg");
+        let solid = shape::first_part(bench, index)?;
+        DistanceField::from_solid(&*solid, grid_of(bench))
+            .map_err(|error| problem(bench, &path, &tissue.name, &error))
+    })
+}
+
+/// The part of the recipe that this stage reads.
+fn own_words(tissue: &Tissue) -> String {
+    let csg = if tissue.labels.is_empty() && tissue.surface.is_none() { tissue.csg.clone() } else { Vec::new() };
+    let part = Tissue {
+        name: "tissue".into(),
+        edit: tissue.edit.clone(),
+        repair: tissue.repair.clone(),
+        csg,
+        ..Tissue::default()
+    };
+    Recipe::words_of_tissue(&part)
+}
+
+fn options(bench: &Bench<'_>) -> LabelOptions {
+    LabelOptions { voxel: bench.recipe.voxel, ..LabelOptions::default() }
+}
+
+/// The voxels of tissues that are not made of labels: those of the image, or a grid anchored at the origin.
+fn grid_of(bench: &Bench<'_>) -> FieldGrid {
+    let voxel = voxel_of(bench);
+    let contents = bench.images.first().and_then(|image| image.contents(&bench.shop, bench.recipe).ok());
+    match contents {
+        Some(contents) if bench.recipe.voxel.is_none() => FieldGrid { voxel, origin: contents.grid.origin },
+        _ => FieldGrid::from(voxel),
+    }
+}
+
+fn problem(bench: &Bench<'_>, path: &str, name: &str, error: &FieldError) -> Trouble {
+    told(bench, path, &format!("{name}: {error}"))
+}
+
+fn of_surface(bench: &Bench<'_>, tissue: &Tissue, file: &Path) -> Result<DistanceField, String> {
+    let data = sinew_io::load(file).map_err(|error| error.to_string())?;
+    let surface = data.into_surface(&BTreeSet::new()).map_err(|error| error.to_string())?.mesh;
+    let surface = surface.mapped(|p| p * tissue.scale).map_err(|error| error.to_string())?;
+    DistanceField::from_surface(&surface, grid_of(bench), &FieldOptions::default()).map_err(|error| error.to_string())
+}
+
+/// The field after the steps of repair, in order.
+fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result<DistanceField, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    for (k, edit) in tissue.edit.iter().enumerate() {
+        let path = format!("tissue[{index}].edit[{k}]");
+        apply_edits(&mut field, &[edit_of(edit)]).map_err(|error| problem(bench, &path, &tissue.name, &error))?;
+    }
+    for (k, step) in tissue.repair.iter().enumerate() {
+        let path = format!("tissue[{index}].repair[{k}]");
+        match step {
+            Repair::Open(radius) => field.open(*radius),
+            Repair::Close(radius) => field.close(*radius),
+            Repair::FillHoles(largest) => {
+                field.fill_holes(Some(*largest));
+                Ok(())
+            }
+            Repair::KeepParts(count) => {
+                field.keep_parts(&Keep::Largest(*count));
+                Ok(())
+            }
+            Repair::Grow(distance) => {
+                field.offset(*distance);
+                Ok(())
+            }
+        }
+        .map_err(|error| problem(bench, &path, &tissue.name, &error))?;
+        if field.is_empty() {
+            return Err(told(bench, &path, &format!("nothing is left of `{}` after this step", tissue.name)));
+        }
+    }
+    Ok(field)
+}
+
+fn edit_of(edit: &shape_spec::SliceEdit) -> SliceEdit {
+    SliceEdit {
+        axis: edit.axis as usize,
+        position: edit.at,
+        thickness: edit.thickness,
+        shape: match &edit.brush {
+            Some(brush) => EditShape::Brush { path: brush.path.clone(), radius: brush.radius },
+            None => EditShape::Polygon(edit.polygon.clone()),
+        },
+        action: match edit.kind {
+            shape_spec::EditKind::Add => EditAction::Add,
+            shape_spec::EditKind::Remove => EditAction::TakeAway,
+        },
+    }
+}
+
+/// All tissues smoothed together. Tissues without a field are left out.
+pub(super) fn smooth(
+    bench: &Bench<'_>,
+    fields: &[Result<Made<DistanceField>, Diagnostic>],
+) -> Result<Vec<Result<Made<DistanceField>, Diagnostic>>, Trouble> {
+    let settings = &bench.recipe.smooth;
+    let present: Vec<usize> = (0..fields.len()).filter(|&i| fields[i].is_ok()).collect();
+    let unchanged = || Ok(fields.iter().map(Clone::clone).collect());
+    if settings.time == 0.0 || present.is_empty() {
+        bench.shop.tick(1, "smooth");
+        return unchanged();
+    }
+    let inputs = present.iter().filter_map(|&i| fields[i].as_ref().ok());
+    let numbers = [settings.time, f64::from(settings.keep_volume), settings.spare];
+    let all = numbers.into_iter().fold(KeyBuilder::new("smooth", VERSION), KeyBuilder::number);
+    let all = inputs.clone().fold(all, |key, made| key.input(made.digest)).finish();
+    let keys: Vec<Digest> =
+        (0..present.len()).map(|k| KeyBuilder::new("smoothed", VERSION).input(all).number(k as f64).finish()).collect();
+    let made = bench.shop.make_all("smooth", &keys, || {
+        let loaded = inputs.map(|made| bench.shop.get(made)).collect::<Result<Vec<_>, _>>()?;
+        let mut values: Vec<DistanceField> = loaded.iter().map(|field| DistanceField::clone(field)).collect();
+        drop(loaded);
+        let defaults = SmoothOptions::default();
+        let volume_rounds = if settings.keep_volume { defaults.volume_rounds } else { 0 };
+        let options = SmoothOptions { time: settings.time, spare_thickness: settings.spare, volume_rounds };
+        smooth_together(&mut values, &options).map_err(|error| told(bench, "smooth", &error.to_string()))?;
+        Ok(values)
+    })?;
+    let mut results: Vec<_> = fields.to_vec();
+    for (index, made) in present.into_iter().zip(made) {
+        results[index] = Ok(made);
+    }
+    Ok(results)
+}
+
+/// What the cells of tendon depend on.
+pub(super) fn add_tendon_inputs(bench: &Bench<'_>, index: usize, key: KeyBuilder) -> Result<KeyBuilder, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    let part = Tissue {
+        name: "tissue".into(),
+        tendon_labels: tissue.tendon_labels.clone(),
+        tendon: tissue.tendon.clone(),
+        ..Tissue::default()
+    };
+    let key = key.text(&Recipe::words_of_tissue(&part));
+    if tissue.tendon_labels.is_empty() {
+        return Ok(key);
+    }
+    Ok(key.input(source_of(bench, index)?.digest).number(voxel_of(bench)))
+}
+
+/// Which cells of a mesh are tendon: nearer to the voxels of tendon than to those of the belly, or in an added tendon and
+/// not in what was there before. `None` for tissues without tendon.
+pub(super) fn tendon_cells(
+    bench: &Bench<'_>,
+    index: usize,
+    mesh: &CellMesh,
+    smooth: &[Result<Made<DistanceField>, Diagnostic>],
+) -> Result<Option<Vec<bool>>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    if !tissue.has_tendon() {
+        return Ok(None);
+    }
+    // Where cells were in the image: between landmarks the reversed morph is near the inverse.
+    let back = morph::of(bench)?.map(|morph| morph.reversed()).transpose();
+    let back = back.map_err(|error| told(bench, "morph.landmarks", &error.to_string()))?;
+    let centers: Vec<Vec3> = (0..mesh.cell_count()).map(|cell| morph::place(&back, center(mesh, cell))).collect();
+    let mut is_tendon = vec![false; centers.len()];
+    if let Some([tendon, belly]) = parts_by_label(bench, index)? {
+        is_tendon = centers.par_iter().map(|p| tendon.distance(*p) < belly.distance(*p)).collect();
+    }
+    let tubes = shape::tendons(bench, index, smooth)?;
+    if !tubes.is_empty() {
+        let before = bench.shop.get(result(smooth, index)?)?;
+        let is_in_tube = |p: Vec3| before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel());
+        let added: Vec<bool> = centers.par_iter().map(|p| is_in_tube(*p)).collect();
+        is_tendon.iter_mut().zip(added).for_each(|(tendon, added)| *tendon |= added);
+    }
+    Ok(Some(is_tendon))
+}
+
+/// Fields of the voxels of tendon and of the others; `None` if one of them has no voxels.
+fn parts_by_label(bench: &Bench<'_>, index: usize) -> Result<Option<[DistanceField; 2]>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    if tissue.tendon_labels.is_empty() {
+        return Ok(None);
+    }
+    let source = source_of(bench, index)?;
+    let contents = source.contents(&bench.shop, bench.recipe)?;
+    let path = format!("tissue[{index}].tendon_labels");
+    let numbers = |labels: &[Label]| image::numbers(bench.recipe, &contents, labels, &path);
+    let belly: Vec<Label> =
+        tissue.labels.iter().filter(|label| !tissue.tendon_labels.contains(label)).cloned().collect();
+    // A tendon that the image does not show is no problem: then nothing is tendon.
+    let (Ok(tendon), Ok(belly)) = (numbers(&tissue.tendon_labels), numbers(&belly)) else { return Ok(None) };
+    let image = source.voxels(bench.recipe)?;
+    let fields = fields_from_labels(&image.labels(), &[&tendon, &belly], &options(bench));
+    let fields = fields.map_err(|error| problem(bench, &path, &tissue.name, &error))?;
+    let [Ok(tendon), Ok(belly)] = <[_; 2]>::try_from(fields).map_err(|_| Trouble::Torn)? else { return Ok(None) };
+    Ok(Some([tendon, belly]))
+}
+
+fn center(mesh: &CellMesh, cell: usize) -> Vec3 {
+    let nodes = mesh.cell_nodes(cell);
+    nodes.iter().map(|node| mesh.positions()[*node as usize]).sum::<Vec3>() / nodes.len() as f64
+}

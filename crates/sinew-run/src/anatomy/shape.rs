@@ -1,0 +1,240 @@
+//! Stage `shape`: solids added to smoothed tissues or taken away, and tendons that images do not show.
+//!
+//! This comes after smoothing, which would eat thin tendons. Parts that are other tissues are taken as smoothed, so the
+//! order of tissues does not matter.
+
+use std::sync::Arc;
+
+use sinew_anatomy::Solid;
+use sinew_anatomy::field::{DistanceField, Keep};
+use sinew_anatomy::field::csg::Operation;
+use sinew_anatomy::mesher;
+use sinew_anatomy::primitives::{Capsule, Cone, Cuboid, Ellipsoid, SplineTube};
+use sinew_geometry::mesh::NearestPlaces;
+use sinew_geometry::{Aabb, TriMesh};
+use sinew_math::{Mat3, Vec3};
+use sinew_scene::recipe::shape::{Csg, Part};
+use sinew_scene::recipe::tissue::{MissingTendon, Tissue};
+use sinew_scene::{Diagnostic, Recipe};
+
+use super::build::Bench;
+use super::cache::KeyBuilder;
+use super::cells::told;
+use super::field;
+use super::stage::{Made, Trouble};
+
+/// Version of the stage.
+const VERSION: u32 = 1;
+
+/// Parts below this fraction of the largest are specks.
+const SPECK: f64 = 0.01;
+
+type Fields = [Result<Made<DistanceField>, Diagnostic>];
+
+/// The final shape of a tissue; `smooth` are all tissues before this stage.
+pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Made<DistanceField>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    let own = field::result(smooth, index)?;
+    if tissue.csg.is_empty() && tissue.tendon.is_empty() {
+        bench.shop.tick(1, &tissue.name);
+        return Ok(own.clone());
+    }
+    let mut key = KeyBuilder::new("shape", VERSION).input(own.digest).text(&own_words(tissue));
+    for name in others(tissue) {
+        key = key.input(named(bench, index, name, smooth)?.digest);
+    }
+    bench.shop.make(&format!("shape {}", tissue.name), key.finish(), || {
+        let start = bench.shop.get(own)?;
+        let tendons = tendons(bench, index, smooth)?;
+        let mut steps: Vec<(Operation, Box<dyn Solid>)> = Vec::new();
+        for (k, step) in tissue.csg.iter().enumerate() {
+            steps.push(step_of(bench, index, k, step, smooth)?);
+        }
+        for (tube, spec) in tendons.into_iter().zip(&tissue.tendon) {
+            steps.push((Operation::Union, Box::new(tube)));
+            // The end within the bone only makes sure that they meet.
+            let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
+            steps.push((Operation::Difference, Box::new(Shared(bone))));
+        }
+        let mut shape = DistanceField::clone(&start);
+        for (operation, solid) in steps {
+            let combined = shape.combine(operation, &*solid);
+            combined.map_err(|error| told(bench, &format!("tissue[{index}].csg"), &error.to_string()))?;
+        }
+        // Ends of tubes that come out of the other side of a thin bone, and slivers between tissues.
+        let largest = shape.parts().first().map_or(0.0, |part| part.volume);
+        shape.keep_parts(&Keep::Above(SPECK * largest));
+        match shape.is_empty() {
+            true => Err(told(bench, &format!("tissue[{index}].csg"), &format!("nothing is left of `{}`", tissue.name))),
+            false => Ok(shape),
+        }
+    })
+}
+
+/// The part of the recipe that this stage reads.
+fn own_words(tissue: &Tissue) -> String {
+    let part = Tissue {
+        name: "tissue".into(),
+        csg: tissue.csg.clone(),
+        tendon: tissue.tendon.clone(),
+        ..Tissue::default()
+    };
+    Recipe::words_of_tissue(&part)
+}
+
+/// Tissues whose shapes this one depends on.
+fn others(tissue: &Tissue) -> impl Iterator<Item = &str> {
+    let parts = tissue.csg.iter().map(|step| match step {
+        Csg::Add(part) | Csg::Subtract(part) | Csg::Intersect(part) => part,
+    });
+    let named = parts.filter_map(|part| match part {
+        Part::Tissue(other) => Some(other.name.as_str()),
+        _ => None,
+    });
+    named.chain(tissue.tendon.iter().map(|tendon| tendon.to.as_str()))
+}
+
+/// Another tissue; names were checked when the recipe was read.
+fn named<'a>(
+    bench: &Bench<'_>,
+    index: usize,
+    name: &str,
+    smooth: &'a Fields,
+) -> Result<&'a Made<DistanceField>, Trouble> {
+    let at = bench.recipe.tissue.iter().position(|tissue| tissue.name == name);
+    match at.and_then(|at| smooth.get(at)?.as_ref().ok()) {
+        Some(made) => Ok(made),
+        None => Err(told(bench, &format!("tissue[{index}]"), &format!("`{name}`, which it needs, could not be made"))),
+    }
+}
+
+/// A field that is shared.
+struct Shared(Arc<DistanceField>);
+
+impl Solid for Shared {
+    fn distance(&self, p: Vec3) -> f64 {
+        self.0.distance(p)
+    }
+
+    fn bounds(&self) -> Aabb {
+        self.0.bounds()
+    }
+}
+
+/// A field whose surface is moved outward.
+struct Grown(Arc<DistanceField>, f64);
+
+impl Solid for Grown {
+    fn distance(&self, p: Vec3) -> f64 {
+        self.0.distance(p) - self.1
+    }
+
+    fn bounds(&self) -> Aabb {
+        self.0.bounds().grown(self.1.max(0.0))
+    }
+}
+
+/// The first solid of a tissue that is made of primitives only.
+pub(super) fn first_part(bench: &Bench<'_>, index: usize) -> Result<Box<dyn Solid>, Trouble> {
+    let first = bench.recipe.tissue[index].csg.first();
+    match first {
+        Some(step @ Csg::Add(_)) => step_of(bench, index, 0, step, &[]).map(|(_, solid)| solid),
+        _ => Err(told(bench, &format!("tissue[{index}].csg"), "a tissue of primitives begins with `add`")),
+    }
+}
+
+fn step_of(
+    bench: &Bench<'_>,
+    index: usize,
+    k: usize,
+    step: &Csg,
+    smooth: &Fields,
+) -> Result<(Operation, Box<dyn Solid>), Trouble> {
+    let (operation, key, part) = match step {
+        Csg::Add(part) => (Operation::Union, "add", part),
+        Csg::Subtract(part) => (Operation::Difference, "subtract", part),
+        Csg::Intersect(part) => (Operation::Intersection, "intersect", part),
+    };
+    let path = format!("tissue[{index}].csg[{k}].{key}");
+    let solid: Box<dyn Solid> = match part {
+        Part::Capsule(part) => Box::new(Capsule { ends: part.ends.map(Vec3::from), radius: part.radius }),
+        Part::Cone(part) => Box::new(Cone { ends: part.ends.map(Vec3::from), radii: part.radii }),
+        Part::Ellipsoid(part) => Box::new(Ellipsoid {
+            center: Vec3::from(part.center),
+            axes: Mat3::identity(),
+            radii: Vec3::from(part.radii),
+        }),
+        Part::Box(part) => {
+            let [a, b] = part.corners.map(Vec3::from);
+            let half = ((b - a) * 0.5).map(f64::abs);
+            Box::new(Cuboid { center: (a + b) * 0.5, axes: Mat3::identity(), half })
+        }
+        Part::Tube(part) => {
+            let radius = |i: usize| part.radius.get(i).or(part.radius.last()).copied().unwrap_or_default();
+            let points: Vec<(Vec3, f64)> =
+                part.through.iter().enumerate().map(|(i, p)| (Vec3::from(*p), radius(i))).collect();
+            Box::new(SplineTube::new(&points).ok_or_else(|| told(bench, &path, "a tube needs points and a radius"))?)
+        }
+        Part::Tissue(part) => {
+            Box::new(Grown(bench.shop.get(named(bench, index, &part.name, smooth)?)?, part.grown))
+        }
+    };
+    Ok((operation, solid))
+}
+
+/// Tubes of the tendons that the image of a tissue does not show.
+pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Vec<SplineTube>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    if tissue.tendon.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = bench.shop.get(field::result(smooth, index)?)?;
+    let surface = rough_surface(&own).map_err(|error| told(bench, &format!("tissue[{index}]"), &error))?;
+    let tube = |(k, spec): (usize, &MissingTendon)| {
+        let path = format!("tissue[{index}].tendon[{k}]");
+        let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
+        let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
+        let line = line(spec, &own, &surface, &bone_surface).ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
+        let points: Vec<(Vec3, f64)> = line.into_iter().map(|p| (p, spec.radius)).collect();
+        SplineTube::new(&points).ok_or_else(|| told(bench, &path, "the line of the tendon is not finite"))
+    };
+    tissue.tendon.iter().enumerate().map(tube).collect()
+}
+
+/// A surface good enough to find places on it; finer where a tissue is too small.
+fn rough_surface(field: &DistanceField) -> Result<TriMesh, String> {
+    let sizes = [2.0, 1.0, 0.5].map(|factor| factor * field.voxel());
+    let mut found = sizes.into_iter().map(|size| mesher::isosurface(field, size));
+    let first = found.next().unwrap_or(Err(mesher::MeshError::Empty));
+    first.or_else(|error| found.find_map(Result::ok).ok_or(error)).map_err(|error| error.to_string())
+}
+
+/// The line of a tendon: from within the tissue over the points on the way into the bone.
+fn line(spec: &MissingTendon, own: &DistanceField, surface: &TriMesh, bone: &TriMesh) -> Option<Vec<Vec3>> {
+    let places = NearestPlaces::new(bone);
+    let vertices = || surface.positions().iter().copied();
+    let nearest_vertex = |to: Vec3| {
+        vertices().min_by(|a, b| (*a - to).norm_squared().total_cmp(&(*b - to).norm_squared()))
+    };
+    let via: Vec<Vec3> = spec.via.iter().map(|p| Vec3::from(*p)).collect();
+    let (start, end) = match spec.at {
+        Some(at) => {
+            let end = places.to(Vec3::from(at))?.position;
+            (nearest_vertex(via.first().copied().unwrap_or(end))?, end)
+        }
+        None => {
+            let from = |p: Vec3| places.to(via.last().copied().unwrap_or(p)).map(|place| (p, place.position));
+            let gap = |p: Vec3, place: Vec3| (via.first().copied().unwrap_or(place) - p).norm_squared();
+            vertices().filter_map(from).min_by(|a, b| gap(a.0, a.1).total_cmp(&gap(b.0, b.1)))?
+        }
+    };
+    let inward = own.gradient(start, own.voxel()).normalized() * (-2.0 * spec.radius);
+    let anchor = start + if inward.is_finite() { inward } else { Vec3::zero() };
+    let before = via.last().copied().unwrap_or(start);
+    let into = (end - before).normalized() * spec.radius;
+    let into = if into.is_finite() { into } else { Vec3::zero() };
+    let mut line = vec![anchor];
+    line.extend(via);
+    line.extend([end, end + into]);
+    Some(line)
+}

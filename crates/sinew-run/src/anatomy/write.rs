@@ -1,0 +1,121 @@
+//! The files of a model. What is there already and made of the same results is left alone.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_io::{Format, MeshData, WriteOptions};
+use sinew_record::record::write_file;
+use sinew_scene::Diagnostic;
+use sinew_scene::recipe::model::MODEL_FILE;
+
+use super::build::{Bench, Parts};
+use super::cache::{Digest, KeyBuilder};
+use super::stage::{Made, Trouble};
+use super::{Model, report};
+
+/// Version of the files.
+const VERSION: u32 = 1;
+/// Lists the files of the last build: path, digest, size.
+const WRITTEN: &str = "cache/written";
+
+/// What the last build wrote, and what this one has.
+struct Ledger<'a> {
+    folder: &'a Path,
+    old: BTreeMap<String, (String, u64)>,
+    new: BTreeMap<String, (String, u64)>,
+}
+
+impl Ledger<'_> {
+    /// Writes a file unless it is there, as made of the same results.
+    fn put(
+        &mut self,
+        path: &str,
+        made_of: Digest,
+        bytes: impl FnOnce() -> Result<Vec<u8>, Trouble>,
+    ) -> Result<(), Trouble> {
+        let (file, digest) = (self.folder.join(path), made_of.to_string());
+        let size = std::fs::metadata(&file).map(|data| data.len()).ok();
+        if let Some(old) = self.old.get(path).filter(|old| old.0 == digest && Some(old.1) == size) {
+            self.new.insert(path.to_string(), old.clone());
+            return Ok(());
+        }
+        let bytes = bytes()?;
+        write_file(&file, &bytes).map_err(|error| Trouble::Told(Diagnostic::nowhere(error.to_string())))?;
+        self.new.insert(path.to_string(), (digest, bytes.len() as u64));
+        Ok(())
+    }
+
+    /// Removes files of tissues that are gone, and remembers what there is.
+    fn close(&self) -> Result<(), Trouble> {
+        for path in self.old.keys().filter(|path| !self.new.contains_key(*path)) {
+            let _ = std::fs::remove_file(self.folder.join(path));
+        }
+        let mut text = String::new();
+        for (path, (digest, size)) in &self.new {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{digest} {size} {path}");
+        }
+        let file = self.folder.join(WRITTEN);
+        if std::fs::read_to_string(&file).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        write_file(file, text.as_bytes()).map_err(|error| Trouble::Told(Diagnostic::nowhere(error.to_string())))
+    }
+}
+
+fn read_ledger(folder: &Path) -> BTreeMap<String, (String, u64)> {
+    let text = std::fs::read_to_string(folder.join(WRITTEN)).unwrap_or_default();
+    let entry = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let (digest, size, path) = (words.next()?, words.next()?, words.next()?);
+        Some((path.to_string(), (digest.to_string(), size.parse().ok()?)))
+    };
+    text.lines().filter_map(entry).collect()
+}
+
+/// Writes the files of a model.
+pub(super) fn write(
+    bench: &Bench<'_>,
+    folder: &Path,
+    model: &Model,
+    parts: &[Result<Parts, Diagnostic>],
+) -> Result<(), Trouble> {
+    let mut ledger = Ledger { folder, old: read_ledger(folder), new: BTreeMap::new() };
+    for (facts, parts) in model.file.tissue.iter().zip(parts) {
+        let Ok(parts) = parts else { continue };
+        for (path, made) in [(&facts.mesh, &parts.mesh), (&facts.cover, &parts.cover)] {
+            if let (Some(path), Some(made)) = (path, made) {
+                ledger.put(path, file_key(made), || cells_as_bytes(&*bench.shop.get(made)?))?;
+                bench.shop.release(made);
+            }
+        }
+        if let (Some(path), Some(made)) = (&facts.surface, &parts.surface) {
+            ledger.put(path, file_key(made), || surface_as_bytes(&*bench.shop.get(made)?))?;
+        }
+    }
+    let text = model.file.to_toml();
+    ledger.put(MODEL_FILE, Digest::of(text.as_bytes()), || Ok(text.clone().into_bytes()))?;
+    let key = report::key(bench, model, parts);
+    ledger.put("report.html", key, || bench.shop.run("report", || report::page(bench, model, parts)))?;
+    ledger.close()
+}
+
+fn file_key<T>(made: &Made<T>) -> Digest {
+    KeyBuilder::new("file", VERSION).input(made.digest).finish()
+}
+
+fn encoded(data: &MeshData, format: Format, extension: &str) -> Result<Vec<u8>, Trouble> {
+    let files = sinew_io::encode(data, format, extension, &WriteOptions::default())
+        .map_err(|error| Trouble::Told(Diagnostic::nowhere(error.to_string())))?;
+    Ok(files.into_iter().next().map(|file| file.bytes).unwrap_or_default())
+}
+
+fn cells_as_bytes(mesh: &CellMesh) -> Result<Vec<u8>, Trouble> {
+    encoded(&MeshData::from(mesh), Format::Vtu, "vtu")
+}
+
+fn surface_as_bytes(surface: &TriMesh) -> Result<Vec<u8>, Trouble> {
+    encoded(&MeshData::from(surface), Format::Ply, "ply")
+}
