@@ -19,7 +19,7 @@ pub fn calf() -> Phantom {
 }
 
 /// For each head in the order of the table.
-const SWELLING: &[f64] = &[];
+const SWELLING: &[f64] = &[1.001, 1.002, 1.053, 1.087, 1.007, 0.998, 1.289, 1.059, 1.112, 1.181, 1.088];
 
 fn bones() -> Vec<Bone> {
     let femur = vec![

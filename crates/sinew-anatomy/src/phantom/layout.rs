@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
 use super::form::{Part, outside};
@@ -25,7 +26,7 @@ const TENDON_RADIUS: f64 = 1.6e-3;
 const INSET: f64 = 1.5e-3;
 
 /// Rounds of leading lines around bones and past each other; 40 more change nothing visible.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 40;
 
 /// What a phantom is made from.
 pub(super) struct Plan {
@@ -46,8 +47,10 @@ pub(super) struct Plan {
 /// Makes the phantom. The tables are ours, so a bone that they do not have is a mistake in them.
 pub(super) fn build(plan: Plan) -> Phantom {
     let mut list = List::default();
-    let firm: Vec<(Part, usize)> = plan.firm.into_iter().map(|bone| list.part(bone, Owner::Firm)).collect();
+    let firm: Vec<(Part, Option<usize>)> = plan.firm.into_iter().map(|bone| list.part(bone, Owner::Firm)).collect();
     let ends: Vec<[usize; 2]> = plan.rows.iter().map(|row| row.bones.map(|bone| list.find(bone))).collect();
+    let part = |bone: usize| firm.iter().find(|(_, tissue)| *tissue == Some(bone)).map_or(&firm[0].0, |(part, _)| part);
+    let ends: Vec<[&Part; 2]> = ends.iter().map(|bones| bones.map(part)).collect();
     let lines = lead(&plan.rows, &ends, &firm, plan.swelling);
     let mut attachments = Vec::new();
     let mut units = Vec::new();
@@ -105,12 +108,14 @@ impl List {
         self.drafts.len() - 1
     }
 
-    fn part(&mut self, bone: Bone, owner: fn(usize) -> Owner) -> (Part, usize) {
-        let Bone { name, kind, belongs_to, part } = bone;
-        let draft = Draft { name, kind, belongs_to, literature_volume: None, pennation: 0.0 };
-        let tissue = self.add(draft, owner(self.count));
+    fn part(&mut self, bone: Bone, owner: fn(usize) -> Owner) -> (Part, Option<usize>) {
+        let Bone { name, kind, belongs_to, part, is_hidden } = bone;
         self.count += 1;
-        (part, tissue)
+        if is_hidden {
+            return (part, None);
+        }
+        let draft = Draft { name, kind, belongs_to, literature_volume: None, pennation: 0.0 };
+        (part, Some(self.add(draft, owner(self.count - 1))))
     }
 
     fn find(&self, name: &str) -> usize {
@@ -148,7 +153,8 @@ impl List {
             if row.belly[1] < 1.0 { row.belly[1] * length } else { length + 1.0 },
         ];
         let bones = row.bones.map(|bone| self.find(bone));
-        Unit { sweep, cut, tissues, pennation: row.pennation.to_radians(), reach: row.reach.map(|r| r * 1e-3), bones }
+        let sides = row.sides.iter().map(|&[p, normal]| [meters(p), Vec3::from(normal).normalized()]).collect();
+        Unit { sweep, cut, tissues, sides, reach: row.reach.map(|r| r * 1e-3), bones }
     }
 
     fn attachments(&self, unit: &Unit) -> [Attachment; 2] {
@@ -212,7 +218,7 @@ fn equal_steps(points: &[Vec3]) -> Vec<Vec3> {
     (0..=count).map(at).collect()
 }
 
-fn firm_distance(firm: &[(Part, usize)], p: Vec3) -> f64 {
+fn firm_distance(firm: &[(Part, Option<usize>)], p: Vec3) -> f64 {
     firm.iter().fold(
         f64::INFINITY,
         |least, (part, _)| {
@@ -256,6 +262,12 @@ impl Lead {
         (0..self.rest.len()).map(|k| self.at(k)).collect()
     }
 
+    /// A box around all the room that it wants.
+    fn bounds(&self) -> Aabb {
+        let room = self.from_lines.iter().copied().fold(0.0, f64::max);
+        Aabb::from_points(&self.points()).grown(room)
+    }
+
     /// Spreads displacements along the line, so that it stays smooth. Its ends stay.
     fn smooth(&mut self) {
         let old = self.shift.clone();
@@ -264,7 +276,7 @@ impl Lead {
         }
     }
 
-    fn avoid_bones(&mut self, firm: &[(Part, usize)]) {
+    fn avoid_bones(&mut self, firm: &[(Part, Option<usize>)]) {
         for k in 1..self.rest.len() - 1 {
             let p = self.at(k);
             let distance = firm_distance(firm, p);
@@ -276,10 +288,10 @@ impl Lead {
 }
 
 /// Lines from bone to bone that pass bones and each other.
-fn lead(rows: &[Row], ends: &[[usize; 2]], firm: &[(Part, usize)], swelling: &[f64]) -> Vec<Vec<Vec3>> {
+fn lead(rows: &[Row], ends: &[[&Part; 2]], firm: &[(Part, Option<usize>)], swelling: &[f64]) -> Vec<Vec<Vec3>> {
     let mut leads: Vec<Lead> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
-        leads.push(start(row, ends[i].map(|bone| &firm[bone].0), swelling.get(i).copied().unwrap_or(1.0)));
+        leads.push(start(row, ends[i], swelling.get(i).copied().unwrap_or(1.0)));
     }
     for round in 0..ROUNDS {
         part_lines(&mut leads);
@@ -318,10 +330,11 @@ fn start(row: &Row, ends: [&Part; 2], swelling: f64) -> Lead {
 
 /// Pushes stations of different lines apart, half each; the order is that of the table.
 fn part_lines(leads: &mut [Lead]) {
+    let boxes: Vec<Aabb> = leads.iter().map(Lead::bounds).collect();
     for i in 1..leads.len() {
         let (before, from) = leads.split_at_mut(i);
         let own = &mut from[0];
-        for other in before {
+        for (_, other) in before.iter_mut().enumerate().filter(|(j, _)| boxes[*j].overlaps(&boxes[i])) {
             for k in 1..own.rest.len() - 1 {
                 for m in 1..other.rest.len() - 1 {
                     let (want, way) = (own.from_lines[k] + other.from_lines[m], own.at(k) - other.at(m));

@@ -11,6 +11,7 @@ pub(super) fn all() -> Vec<Bone> {
     bones.extend(fingers());
     bones.extend([sternum(), spine(), ilium()]);
     bones.extend((1..=9).map(rib));
+    bones.push(chest());
     bones
 }
 
@@ -84,8 +85,8 @@ fn humerus() -> Bone {
     ];
     forms.extend(chain(&shaft));
     forms.extend([
-        cone([3.0, 1.0, -255.0], [-26.0, -1.0, -286.0], 9.0, 6.5),
-        cone([4.0, 1.0, -255.0], [28.0, -1.0, -284.0], 9.0, 6.5),
+        cone([3.0, 1.0, -256.0], [-25.0, -1.0, -286.0], 7.0, 6.0),
+        cone([4.0, 1.0, -258.0], [27.0, -1.0, -284.0], 7.0, 6.0),
         cone([-22.0, -1.0, -285.0], [24.0, 0.0, -283.0], 8.0, 8.0),
         cone([-14.0, 3.0, -291.0], [2.0, 3.0, -290.0], 12.0, 11.0),
         ellipsoid([17.0, 6.0, -290.0], [10.0, 11.0, 11.0]),
@@ -175,7 +176,7 @@ fn fingers() -> Vec<Bone> {
     let mut bones = Vec::new();
     for (finger, joints) in FINGERS.iter().enumerate() {
         for (link, (ends, word)) in joints.windows(2).zip(links(finger)).enumerate() {
-            let thick = [5.6, 5.0, 4.2, 3.4][link + usize::from(finger == 0 && link == 2)]
+            let thick = [6.8, 6.2, 5.2, 4.4][link + usize::from(finger == 0 && link == 2)]
                 * if finger == 4 { 0.9 } else { 1.0 };
             bones.push(Bone::new(format!("{word}_{}", finger + 1), 2.0, dumbbell(ends[0], ends[1], thick)));
         }
@@ -191,7 +192,7 @@ fn dumbbell(from: [f64; 3], to: [f64; 3], thick: f64) -> Vec<Form> {
         [0, 1, 2].map(|i| from[i] + (to[i] - from[i]) * t)
     };
     let (first, last) = (at(thick + 1.0), at(length - thick - 1.0));
-    vec![cone(first, at(length / 2.0), thick, 0.68 * thick), cone(at(length / 2.0), last, 0.68 * thick, 0.95 * thick)]
+    vec![cone(first, at(length / 2.0), thick, 0.7 * thick), cone(at(length / 2.0), last, 0.7 * thick, 0.95 * thick)]
 }
 
 fn sternum() -> Bone {
@@ -241,7 +242,18 @@ fn ilium() -> Bone {
         [-58.0, 8.0, -342.0, 6.0],
         [-60.0, 34.0, -362.0, 7.0],
     ];
-    Bone::new("ilium", 4.0, chain(&crest))
+    let mut forms = chain(&crest);
+    let foot = [-112.0, -22.0, -392.0];
+    forms.extend(crest.windows(2).map(|pair| {
+        let [a, b] = [0, 1].map(|i: usize| [pair[i][0], pair[i][1], pair[i][2]]);
+        plate([a, b, foot], 4.0)
+    }));
+    Bone::new("ilium", 4.0, forms)
+}
+
+/// What the ribs hold, so that muscles lie on them.
+fn chest() -> Bone {
+    Bone::new("chest", 0.0, vec![ellipsoid([-175.0, 15.0, -105.0], [114.0, 70.0, 180.0])]).hidden()
 }
 
 /// Half a ring from the spine to the sternum or, for the lower ones, to the costal margin. It slopes down to the front.

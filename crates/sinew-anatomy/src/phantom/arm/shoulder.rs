@@ -5,6 +5,18 @@ use super::super::row::Row;
 /// Outward from the plate of the scapula, to the back.
 const BACK: [f64; 3] = [0.66, -0.75, 0.0];
 
+/// A point of the plate of the scapula and the side behind it.
+const BEHIND_PLATE: [[f64; 3]; 2] = [[-40.0, -11.0, -6.0], [0.673, -0.739, 0.03]];
+
+/// The side before it.
+const BEFORE_PLATE: [[f64; 3]; 2] = [[-40.0, -11.0, -6.0], [-0.673, 0.739, -0.03]];
+
+/// A point of the root of the scapular spine and the side above it.
+const ABOVE_SPINE: [[f64; 3]; 2] = [[-72.0, -70.0, 24.0], [-0.39, 0.37, 0.84]];
+
+/// The side below it.
+const BELOW_SPINE: [[f64; 3]; 2] = [[-72.0, -70.0, 24.0], [0.39, -0.37, -0.84]];
+
 /// Heads in the order of the table.
 pub(super) fn rows() -> Vec<Row> {
     [deltoid(), trapezius(), pectoralis(), latissimus(), cuff()].concat()
@@ -37,16 +49,16 @@ fn trapezius() -> Vec<Row> {
     let normal = [[0.2, -1.0, 0.2], [0.2, -0.9, 0.5]];
     vec![
         Row::new("trapezius", "neck", ["spine", "clavicle"], [202.0, 11.3, 0.0, 1.4], &neck)
-            .flat([4.0, 4.0, 3.0], normal),
+            .flat([4.0, 3.5, 3.0], normal),
         Row::new("trapezius", "upper", ["spine", "scapula"], [1043.0, 11.3, 0.0, 7.5], &upper)
-            .flat([7.0, 5.0, 4.0], normal),
+            .flat([8.0, 5.0, 5.0], normal),
         Row::new("trapezius", "middle", ["spine", "scapula"], [470.0, 8.3, 0.0, 3.4], &middle)
-            .flat([7.0, 6.0, 5.0], normal),
+            .flat([14.0, 9.0, 8.0], normal),
         Row::new("trapezius", "lower", ["spine", "scapula"], [414.0, 12.6, 0.0, 3.0], &lower)
-            .flat([9.0, 7.0, 3.0], normal),
+            .flat([7.0, 10.0, 4.0], normal),
     ]
     .into_iter()
-    .map(|row| row.belly(0.08, 0.93).reach(10.0, 10.0))
+    .map(|row| row.belly(0.0, 0.95).ends(0.75, 0.3).reach(10.0, 8.0))
     .collect()
 }
 
@@ -98,11 +110,11 @@ fn latissimus() -> Vec<Row> {
     let turn = [[0.6, -0.8, 0.1], [0.9, -0.4, 0.1]];
     vec![
         Row::new("latissimus", "thoracic", ["spine", "humerus"], [389.0, 25.4, 25.0, 3.5], &thoracic)
-            .flat([8.0, 6.0, 2.0], turn),
+            .flat([15.0, 8.0, 2.0], turn),
         Row::new("latissimus", "lumbar", ["spine", "humerus"], [389.0, 23.2, 19.0, 3.6], &lumbar)
-            .flat([8.0, 5.0, 2.0], turn),
+            .flat([12.0, 6.0, 2.0], turn),
         Row::new("latissimus", "crest", ["ilium", "humerus"], [282.0, 27.9, 21.0, 2.6], &crest)
-            .flat([8.0, 5.0, 2.0], turn),
+            .flat([12.0, 6.0, 2.0], turn),
     ]
     .into_iter()
     .map(|row| row.belly(0.12, 0.85).reach(12.0, 10.0))
@@ -112,7 +124,7 @@ fn latissimus() -> Vec<Row> {
 /// Rotator cuff, teres major and coracobrachialis.
 fn cuff() -> Vec<Row> {
     let above =
-        [[-98.0, -64.0, 24.0], [-62.0, -36.0, 27.0], [-28.0, -14.0, 27.0], [-2.0, -5.0, 27.0], [17.0, 0.0, 16.0]];
+        [[-92.0, -70.0, 26.0], [-58.0, -43.0, 28.0], [-26.0, -17.0, 27.0], [-2.0, -5.0, 27.0], [17.0, 0.0, 16.0]];
     let below =
         [[-98.0, -72.0, -36.0], [-62.0, -54.0, -30.0], [-30.0, -36.0, -12.0], [-2.0, -29.0, 2.0], [17.0, -15.0, 6.0]];
     let costal =
@@ -126,19 +138,23 @@ fn cuff() -> Vec<Row> {
         Row::new("supraspinatus", "", ["scapula", "humerus"], [488.0, 6.8, 7.0, 7.3], &above)
             .belly(0.0, 0.72)
             .flat([1.4, 1.3, 2.5], [[0.3, -0.3, 0.9], [0.8, 0.0, 0.6]])
-            .reach(50.0, 10.0),
+            .reach(50.0, 10.0)
+            .sides(&[BEHIND_PLATE, ABOVE_SPINE]),
         Row::new("infraspinatus", "", ["scapula", "humerus"], [1211.0, 7.6, 18.0, 14.9], &below)
             .belly(0.0, 0.76)
             .flat([3.0, 2.4, 2.5], [BACK, [0.4, -0.9, 0.2]])
-            .reach(55.0, 10.0),
+            .reach(55.0, 10.0)
+            .sides(&[BEHIND_PLATE, BELOW_SPINE]),
         Row::new("subscapularis", "", ["scapula", "humerus"], [1378.0, 8.7, 20.0, 17.7], &costal)
             .belly(0.0, 0.8)
             .flat([4.0, 3.0, 2.5], [front, [0.2, 1.0, 0.0]])
-            .reach(60.0, 10.0),
+            .reach(78.0, 10.0)
+            .sides(&[BEFORE_PLATE]),
         Row::new("teres_minor", "", ["scapula", "humerus"], [354.0, 7.4, 24.0, 3.5], &minor)
             .belly(0.0, 0.75)
             .flat([1.6, 1.5, 2.0], [BACK, [0.6, -0.8, 0.0]])
-            .reach(25.0, 8.0),
+            .reach(25.0, 8.0)
+            .sides(&[BEHIND_PLATE]),
         Row::new("teres_major", "", ["scapula", "humerus"], [425.0, 16.2, 16.0, 1.9], &major)
             .belly(0.0, 0.85)
             .flat([1.6, 1.6, 2.5], [BACK, [0.9, -0.5, 0.0]])
