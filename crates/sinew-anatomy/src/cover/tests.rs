@@ -79,7 +79,8 @@ fn counts_are_those_of_the_document() {
         let cover = Cover::build(&fine, 1.0).unwrap();
         assert_eq!(counts(&cover), expected, "{name}");
         assert_carries(&cover, &fine);
-        assert_volume(&cover, &fine, 1e-12);
+        // Rounding of the sums over up to 160,000 cells.
+        assert_volume(&cover, &fine, 1e-11);
     }
 }
 
