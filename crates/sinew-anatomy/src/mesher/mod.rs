@@ -32,6 +32,9 @@ mod stuff;
 mod surface;
 mod tree;
 
+#[cfg(test)]
+mod experiments;
+
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 use thiserror::Error;
