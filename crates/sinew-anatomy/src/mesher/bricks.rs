@@ -18,7 +18,7 @@ pub(crate) const NODES: usize = 128;
 pub(crate) const CELLS: usize = 768;
 /// Beyond this distance of its center, in cubes, no edge at a node of a brick's cells meets the surface: the farthest
 /// node is 2.5 √3 away, and its edges have length one.
-const REACH: f64 = 5.4;
+pub(crate) const REACH: f64 = 5.4;
 /// Most bricks of the box that are looked at: 256 MB for their numbers.
 const MAX_TABLE: f64 = 67e6;
 /// A brick outside.
@@ -54,16 +54,26 @@ enum Side {
 }
 
 impl Bricks {
-    /// Looks at all bricks that meet the bounds of some solids; `distance` is that of their union.
+    /// Looks at all bricks that meet the bounds of a solid and measures distances where its surface is near.
     pub fn new(
         lattice: Lattice,
         bounds: &Aabb,
         max_cells: usize,
         distance: &(dyn Fn(Vec3) -> f64 + Sync),
     ) -> Result<Self, MeshError> {
+        let mut found = Self::classified(lattice, bounds, max_cells, distance)?;
+        found.distances = found.measure(distance)?;
+        Ok(found)
+    }
+
+    /// Looks at all bricks that meet the bounds: a distance at the center of each tells on which side it is.
+    pub fn classified(
+        lattice: Lattice,
+        bounds: &Aabb,
+        max_cells: usize,
+        distance: &(dyn Fn(Vec3) -> f64 + Sync),
+    ) -> Result<Self, MeshError> {
         let (low, size) = extent(lattice, bounds, max_cells)?;
-        let side = f64::from(SIDE) * lattice.cell;
-        let center = |at: [i32; 3]| Vec3::from(at.map(|x| (f64::from(x) + 0.5) * side));
         let brick_at = |index: usize| {
             let at = [index % size[0], index / size[0] % size[1], index / size[0] / size[1]];
             [0, 1, 2].map(|k| low[k] + at[k] as i32)
@@ -71,7 +81,7 @@ impl Bricks {
         let sides: Vec<Side> = (0..size.iter().product())
             .into_par_iter()
             .map(|index| {
-                let at = center(brick_at(index));
+                let at = center(lattice, brick_at(index));
                 let d = distance(at);
                 match d {
                     d if d.is_nan() => Err(MeshError::NotFinite { at }),
@@ -91,9 +101,12 @@ impl Bricks {
             mixed += u32::from(is_mixed);
         }
         check_count(lattice, bricks.len() as f64, max_cells)?;
-        let mut found = Self { lattice, low, size, table, bricks, distances: Vec::new() };
-        found.distances = found.measure(distance)?;
-        Ok(found)
+        Ok(Self { lattice, low, size, table, bricks, distances: Vec::new() })
+    }
+
+    /// Center \[m\] of a brick.
+    pub fn center(&self, at: [i32; 3]) -> Vec3 {
+        center(self.lattice, at)
     }
 
     /// Distances at the nodes of the bricks near the surface.
@@ -133,6 +146,11 @@ impl Bricks {
         let (at, local) = split(node);
         Some((self.find(at)?, local))
     }
+}
+
+fn center(lattice: Lattice, at: [i32; 3]) -> Vec3 {
+    let side = f64::from(SIDE) * lattice.cell;
+    Vec3::from(at.map(|x| (f64::from(x) + 0.5) * side))
 }
 
 /// The first brick and the numbers of bricks along the axes, around the bounds and one cell more.

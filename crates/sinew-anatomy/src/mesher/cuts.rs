@@ -25,7 +25,31 @@ pub(crate) struct BrickCuts {
     pub fractions: Vec<f64>,
 }
 
+impl Default for BrickCuts {
+    fn default() -> Self {
+        Self { mask: [0; NODES], first: [0; NODES], fractions: Vec::new() }
+    }
+}
+
 impl BrickCuts {
+    /// Begins with the cuts of a node; nodes come in ascending order.
+    pub fn start(&mut self, local: usize) {
+        self.first[local] = self.fractions.len() as u16;
+    }
+
+    /// Adds a cut of the node begun last; directions come in ascending order.
+    pub fn push(&mut self, local: usize, direction: usize, fraction: f64) {
+        self.mask[local] |= 1 << direction;
+        self.fractions.push(fraction);
+    }
+
+    /// Moves a cut, if there is one.
+    pub fn set(&mut self, local: usize, direction: usize, fraction: f64) {
+        if let Some(index) = self.index(local, direction) {
+            self.fractions[index] = fraction;
+        }
+    }
+
     /// Number of the cut of an edge.
     #[inline]
     pub fn index(&self, local: usize, direction: usize) -> Option<usize> {
@@ -99,9 +123,9 @@ impl Cutting {
     }
 
     fn brick_cuts(&self, mixed: usize, at: [i32; 3], solid: &dyn Solid) -> BrickCuts {
-        let mut cuts = BrickCuts { mask: [0; NODES], first: [0; NODES], fractions: Vec::new() };
+        let mut cuts = BrickCuts::default();
         for local in 0..NODES {
-            cuts.first[local] = cuts.fractions.len() as u16;
+            cuts.start(local);
             let own = self.bricks.distances[mixed][local];
             if own == 0.0 {
                 continue;
@@ -110,8 +134,7 @@ impl Cutting {
             for (direction, d) in EDGE_DIRECTIONS.iter().enumerate() {
                 let other = [0, 1, 2].map(|k| node[k] + d[k]);
                 let Some(value) = self.distance(other).filter(|value| value * own < 0.0) else { continue };
-                cuts.mask[local] |= 1 << direction;
-                cuts.fractions.push(self.root(solid, node, other, own, value));
+                cuts.push(local, direction, self.root(solid, node, other, own, value));
             }
         }
         cuts
@@ -152,34 +175,38 @@ impl Cutting {
     /// Cuts of a brick that are close to one of their ends.
     fn near_cuts(&self, mixed: usize, at: [i32; 3]) -> Vec<Near> {
         let cuts = &self.cuts[mixed];
-        let mut near = Vec::new();
-        for (local, direction, index) in cuts.iter() {
-            let t = cuts.fractions[index];
-            let (alpha, length) = if direction < 3 { (ALPHA_LONG, 1.0) } else { (ALPHA_SHORT, 0.75_f64.sqrt()) };
-            let d = EDGE_DIRECTIONS[direction];
-            let node = node_at(at, local);
-            let other = [0, 1, 2].map(|k| node[k] + d[k]);
-            if t < alpha {
-                near.push(Near { distance: t * length, node, other, fraction: t });
-            } else if 1.0 - t < alpha {
-                near.push(Near { distance: (1.0 - t) * length, node: other, other: node, fraction: 1.0 - t });
-            }
-        }
-        near
+        cuts.iter().filter_map(|(local, d, index)| near_cut(node_at(at, local), d, cuts.fractions[index])).collect()
+    }
+}
+
+/// The end of an edge that its cut is close to.
+pub(crate) fn near_cut(node: Node, direction: usize, t: f64) -> Option<Near> {
+    let (alpha, length) = if direction < 3 { (ALPHA_LONG, 1.0) } else { (ALPHA_SHORT, 0.75_f64.sqrt()) };
+    let d = EDGE_DIRECTIONS[direction];
+    let other = [0, 1, 2].map(|k| node[k] + d[k]);
+    if t < alpha {
+        Some(Near { distance: t * length, node, other, fraction: t })
+    } else if 1.0 - t < alpha {
+        Some(Near { distance: (1.0 - t) * length, node: other, other: node, fraction: 1.0 - t })
+    } else {
+        None
     }
 }
 
 /// A cut close to a node.
-struct Near {
+pub(crate) struct Near {
     /// Distance of the cut from the node, in cells.
     distance: f64,
-    node: Node,
-    other: Node,
-    fraction: f64,
+    pub node: Node,
+    /// The other end of the edge.
+    pub other: Node,
+    /// Where the cut is, from the node.
+    pub fraction: f64,
 }
 
 impl Near {
-    fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
+    /// Nearest first, then by nodes.
+    pub fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
         let key = |node: Node| [node[2], node[1], node[0]];
         let nodes = key(a.node).cmp(&key(b.node)).then_with(|| key(a.other).cmp(&key(b.other)));
         a.distance.total_cmp(&b.distance).then(nodes)

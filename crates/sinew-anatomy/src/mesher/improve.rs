@@ -29,10 +29,45 @@ const UNCOLORED: u8 = u8::MAX;
 
 /// Moves nodes of a mesh in a solid; returns how many moved.
 pub(crate) fn improve(raw: &mut RawMesh, solid: &dyn Solid, cell: f64) -> usize {
+    improve_on(raw, &Whole(solid), cell)
+}
+
+/// What nodes must keep to.
+pub(crate) trait Constraint: Sync {
+    /// Distance \[m\] of a point from the surface that a node lies on.
+    fn distance(&self, node: u32, p: Vec3) -> f64;
+
+    /// Its gradient.
+    fn gradient(&self, node: u32, p: Vec3, step: f64) -> Vec3;
+
+    /// Whether a node stays where it is.
+    fn is_fixed(&self, node: u32) -> bool;
+}
+
+/// All nodes on the surface of one solid.
+struct Whole<'a>(&'a dyn Solid);
+
+impl Constraint for Whole<'_> {
+    fn distance(&self, _: u32, p: Vec3) -> f64 {
+        self.0.distance(p)
+    }
+
+    fn gradient(&self, _: u32, p: Vec3, step: f64) -> Vec3 {
+        self.0.gradient(p, step)
+    }
+
+    fn is_fixed(&self, _: u32) -> bool {
+        false
+    }
+}
+
+/// Moves nodes of a mesh; returns how many moved.
+pub(crate) fn improve_on(raw: &mut RawMesh, constraint: &dyn Constraint, cell: f64) -> usize {
     let goal = GOAL_DEGREES.to_radians().sin().powi(2);
     let stars = Stars::new(raw);
     let mut state = State {
-        is_stalled: vec![false; raw.positions.len()],
+        is_stalled: (0..raw.positions.len() as u32).map(|node| constraint.is_fixed(node)).collect(),
+        is_fixed: (0..raw.positions.len() as u32).map(|node| constraint.is_fixed(node)).collect(),
         has_moved: vec![false; raw.positions.len()],
         colors: vec![UNCOLORED; raw.positions.len()],
     };
@@ -43,7 +78,7 @@ pub(crate) fn improve(raw: &mut RawMesh, solid: &dyn Solid, cell: f64) -> usize 
         if nodes.is_empty() {
             break;
         }
-        let moved = state.pass(raw, &stars, &nodes, &Search { solid, cell, goal });
+        let moved = state.pass(raw, &stars, &nodes, &Search { constraint, cell, goal });
         bad.extend(moved.iter().flat_map(|node| stars.of(*node)));
         bad.par_sort_unstable();
         bad.dedup();
@@ -101,6 +136,7 @@ impl Stars {
 struct State {
     /// Found no gain, and nothing around moved since.
     is_stalled: Vec<bool>,
+    is_fixed: Vec<bool>,
     has_moved: Vec<bool>,
     colors: Vec<u8>,
 }
@@ -132,7 +168,9 @@ impl State {
         }
         for node in &moved {
             for cell in stars.of(*node) {
-                raw.tets[*cell as usize].iter().for_each(|other| self.is_stalled[*other as usize] = false);
+                raw.tets[*cell as usize]
+                    .iter()
+                    .for_each(|other| self.is_stalled[*other as usize] = self.is_fixed[*other as usize]);
             }
         }
         moved.sort_unstable();
@@ -163,7 +201,7 @@ impl State {
 
 /// How a node looks for a better position.
 struct Search<'a> {
-    solid: &'a dyn Solid,
+    constraint: &'a dyn Constraint,
     cell: f64,
     /// Squared sine that is good enough.
     goal: f64,
@@ -175,11 +213,13 @@ impl Search<'_> {
         let star = Star::new(raw, stars.of(node), node);
         let start = raw.positions[node as usize];
         let mut best = (star.worst(start, -1.0), start);
-        let tangent = raw.on_surface[node as usize].then(|| self.solid.gradient(start, 0.05 * self.cell));
+        let tangent = raw.on_surface[node as usize].then(|| self.constraint.gradient(node, start, 0.05 * self.cell));
         let directions = directions(tangent);
         for step in STEPS {
             for _ in 0..MAX_REPEATS {
-                let Some(next) = self.best_step(&star, best, step * self.cell, &directions, tangent) else { break };
+                let Some(next) = self.best_step(&star, node, best, step * self.cell, &directions, tangent) else {
+                    break;
+                };
                 best = next;
                 if best.0 >= self.goal {
                     return Some(best.1);
@@ -193,6 +233,7 @@ impl Search<'_> {
     fn best_step(
         &self,
         star: &Star,
+        node: u32,
         from: (f64, Vec3),
         step: f64,
         directions: &[Vec3],
@@ -206,7 +247,7 @@ impl Search<'_> {
                 if star.worst(p, 0.8 * best.0) <= 0.8 * best.0 {
                     continue;
                 }
-                let Some(back) = self.returned(p, gradient) else { continue };
+                let Some(back) = self.returned(node, p, gradient) else { continue };
                 p = back;
             }
             let worst = star.worst(p, best.0);
@@ -219,15 +260,15 @@ impl Search<'_> {
     }
 
     /// The point on φ = 0 along the gradient.
-    fn returned(&self, mut p: Vec3, gradient: Vec3) -> Option<Vec3> {
+    fn returned(&self, node: u32, mut p: Vec3, gradient: Vec3) -> Option<Vec3> {
         let slope = gradient.norm_squared();
-        let mut distance = self.solid.distance(p);
+        let mut distance = self.constraint.distance(node, p);
         for _ in 0..MAX_RETURNS {
             if distance.abs() <= ON_SURFACE.1 * self.cell {
                 break;
             }
             p -= gradient * (distance / slope);
-            distance = self.solid.distance(p);
+            distance = self.constraint.distance(node, p);
         }
         (distance.abs() <= ON_SURFACE.0 * self.cell).then_some(p)
     }

@@ -8,6 +8,7 @@
 //! - `separate`: parts that only touch are taken apart
 //! - `improve`: nodes moved until the worst angles are better
 //! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
+//! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell` and `labeled_lattice`
 //! - [`quality`]: angles of tetrahedra
 //! - [`shapes`]: trial shapes for tests and benchmarks
 //! - [`compress`]: the other mesher: a lattice refined where detail is and pushed onto the surface \[Teran05\], with
@@ -19,7 +20,10 @@ pub mod compress;
 mod condition;
 mod cuts;
 mod improve;
+mod labeled_cell;
+mod labeled_lattice;
 pub mod lattice;
+pub mod many;
 pub mod quality;
 pub mod red;
 mod refine;
@@ -28,8 +32,12 @@ pub mod shapes;
 mod solid_mesh;
 mod soup;
 pub mod stencil;
+#[cfg(test)]
+mod stencil_tests;
 mod stuff;
 mod surface;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 #[cfg(test)]
@@ -40,6 +48,7 @@ use sinew_math::Vec3;
 use thiserror::Error;
 
 pub use lattice::Lattice;
+pub use many::{Many, mesh_many};
 pub use solid_mesh::mesh_solid;
 pub use surface::isosurface;
 
@@ -127,6 +136,14 @@ pub enum MeshError {
     NotFinite {
         /// Where.
         at: Vec3,
+    },
+    /// More solids than labels.
+    #[error("{count} solids are too many for one mesh; at most {limit} are possible")]
+    TooManySolids {
+        /// Number of solids.
+        count: usize,
+        /// Largest number.
+        limit: usize,
     },
     /// The result is not a valid mesh.
     #[error(transparent)]

@@ -25,28 +25,21 @@ pub(crate) const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 
 
 /// Takes parts of the boundary apart that meet in a node or an edge only.
 pub(crate) fn separate(raw: &mut RawMesh) -> Separation {
-    let mut separation = Separation::default();
-    let mut work = Work { may_bound: raw.on_surface.clone(), cells: raw.changed.clone(), is_dropped: BTreeSet::new() };
-    for _ in 0..MAX_ROUNDS {
-        let faces = work.faces(raw);
-        let bad = bad_nodes(&faces);
-        if bad.is_empty() {
-            break;
-        }
-        let doubled = work.double(raw, &bad);
-        separation.separated_nodes += doubled;
-        if doubled == 0 && !work.drop_fans(raw, &bad_edges(&faces)) {
-            break;
-        }
-    }
-    separation.dropped_cells = work.is_dropped.len();
+    let (separation, work) = Work::run(raw);
     work.finish(raw);
     separation
 }
 
-/// Triangles of the boundary of raw cells, outward.
-pub(crate) fn boundary(raw: &RawMesh) -> Vec<[u32; 3]> {
-    let work = Work { may_bound: raw.on_surface.clone(), cells: raw.changed.clone(), is_dropped: BTreeSet::new() };
+/// Triangles of the boundary of raw cells whose parts are taken apart, outward; `None` if cells were dropped for that.
+/// Then the cells of the inside must be there, too.
+pub(crate) fn separated_boundary(raw: &mut RawMesh) -> Option<Vec<[u32; 3]>> {
+    let (separation, work) = Work::run(raw);
+    (separation.dropped_cells == 0).then(|| work.faces(raw))
+}
+
+/// Triangles of the boundary of raw cells after parts are taken apart, outward.
+pub(crate) fn whole_boundary(raw: &mut RawMesh) -> Vec<[u32; 3]> {
+    let (_, work) = Work::run(raw);
     work.faces(raw)
 }
 
@@ -59,6 +52,27 @@ struct Work {
 }
 
 impl Work {
+    /// Separates in rounds until every node and edge of the boundary is good or nothing helps.
+    fn run(raw: &mut RawMesh) -> (Separation, Self) {
+        let mut separation = Separation::default();
+        let mut work =
+            Self { may_bound: raw.on_surface.clone(), cells: raw.changed.clone(), is_dropped: BTreeSet::new() };
+        for _ in 0..MAX_ROUNDS {
+            let faces = work.faces(raw);
+            let bad = bad_nodes(&faces);
+            if bad.is_empty() {
+                break;
+            }
+            let doubled = work.double(raw, &bad);
+            separation.separated_nodes += doubled;
+            if doubled == 0 && !work.drop_fans(raw, &bad_edges(&faces)) {
+                break;
+            }
+        }
+        separation.dropped_cells = work.is_dropped.len();
+        (separation, work)
+    }
+
     /// Faces with one cell, outward, in the order of cells.
     fn faces(&self, raw: &RawMesh) -> Vec<[u32; 3]> {
         let mut faces: Vec<([u32; 3], u32, [u32; 3])> = self

@@ -39,7 +39,7 @@ pub fn mesh_solid(solid: &dyn Solid, options: &MeshOptions) -> Result<Meshed, Me
         thin_nodes,
         moved_nodes,
     };
-    let (mesh, _) = CellMesh::from_tets(raw.positions, &raw.tets)?;
+    let mesh = CellMesh::from_conforming_tets(raw.positions, raw.tets)?;
     let surface_nodes = (0..raw.on_surface.len() as u32).filter(|node| raw.on_surface[*node as usize]).collect();
     Ok(Meshed { mesh, surface_nodes, report })
 }

@@ -40,7 +40,7 @@ impl Pieces {
     }
 
     /// The same pieces of a mirrored cell.
-    fn mirrored(mut self) -> Self {
+    pub(crate) fn mirrored(mut self) -> Self {
         self.corners.iter_mut().for_each(|piece| piece.swap(2, 3));
         self
     }
@@ -93,7 +93,7 @@ pub fn pieces(signs: [i8; 4], cell: &impl CutCell) -> Pieces {
 }
 
 /// The nodes ordered by sign, and whether that is an odd permutation.
-fn ordered(signs: [i8; 4]) -> ([usize; 4], bool) {
+pub(crate) fn ordered(signs: [i8; 4]) -> ([usize; 4], bool) {
     let mut v = [0, 1, 2, 3];
     let mut is_odd = false;
     for end in (1..4).rev() {
@@ -152,6 +152,27 @@ fn wedge([a, b, p, q]: [usize; 4], is_odd: bool, cell: &impl CutCell) -> Pieces 
     }
 }
 
+/// Both sides of a cell with nodes a, b on one side and p, q on the other; `None` if no diagonal of the quad between
+/// them suits both.
+pub(crate) fn wedge_pair(signs: [i8; 4], cell: &impl CutCell) -> Option<[Pieces; 2]> {
+    let ([a, b, p, q], is_odd) = ordered(signs);
+    let side = |[a, b, p, q]: [usize; 4], free: bool| {
+        let bottom = [a as Corner, cut_corner(a, p), cut_corner(a, q)];
+        let top = [b as Corner, cut_corner(b, p), cut_corner(b, q)];
+        let diagonals = [is_from_first(a, b, p, cell), free, !is_from_first(a, b, q, cell)];
+        is_acyclic(diagonals).then(|| prism(bottom, top, diagonals))
+    };
+    let options = [true, false].map(|free| Some([side([a, b, p, q], free)?, side([p, q, a, b], free)?]));
+    let quality = |pair: &[Pieces; 2]| worst(&pair[0], is_odd, cell).min(worst(&pair[1], is_odd, cell));
+    let mut best: Option<[Pieces; 2]> = None;
+    for pair in options.into_iter().flatten() {
+        if best.as_ref().is_none_or(|best| quality(&pair) > quality(best)) {
+            best = Some(pair);
+        }
+    }
+    best.map(|pair| if is_odd { pair.map(Pieces::mirrored) } else { pair })
+}
+
 /// The worst sine among pieces, squared.
 fn worst(pieces: &Pieces, is_odd: bool, cell: &impl CutCell) -> f64 {
     let sign = if is_odd { -1.0 } else { 1.0 };
@@ -169,7 +190,7 @@ fn position(corner: Corner, cell: &impl CutCell) -> Vec3 {
 
 /// In the face of a, b inside and p outside: whether the diagonal runs from a to the cut of bp, not from b to that of
 /// ap. Both cells at the face find the same.
-fn is_from_first(a: usize, b: usize, p: usize, cell: &impl CutCell) -> bool {
+pub(crate) fn is_from_first(a: usize, b: usize, p: usize, cell: &impl CutCell) -> bool {
     let (ta, tb) = (cell.cut(a, p), cell.cut(b, p));
     if is_long(a, p) {
         ta >= TAU

@@ -2,7 +2,7 @@
 
 use sinew_geometry::TriMesh;
 
-use super::separate::{boundary, separate};
+use super::separate::{separated_boundary, whole_boundary};
 use super::stuff::{Extent, stuff};
 use super::{MeshError, MeshOptions};
 use crate::Solid;
@@ -17,8 +17,13 @@ use crate::Solid;
 /// [`MeshError`] as for tetrahedra.
 pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
     let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Shell)?;
-    separate(&mut raw);
-    let triangles = boundary(&raw);
+    let triangles = match separated_boundary(&mut raw) {
+        Some(triangles) => triangles,
+        None => {
+            raw = stuff(solid, &MeshOptions::new(cell), Extent::Whole)?;
+            whole_boundary(&mut raw)
+        }
+    };
     if triangles.is_empty() {
         return Err(MeshError::TooCoarse { cell, size: solid.bounds().size().max_component() });
     }

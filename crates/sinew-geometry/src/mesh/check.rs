@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rayon::prelude::*;
 use sinew_math::Vec3;
 use thiserror::Error;
 
@@ -295,6 +296,29 @@ pub(crate) fn check_cells(
     drop_unused_nodes(positions, blocks, &mut report);
     report.component_count = Components::new(positions.len(), blocks.iter().flat_map(CellBlock::cells)).count;
     Ok(report)
+}
+
+/// Checks counts, positions, nodes and volumes of tetrahedra, not their faces; the first bad cell is reported.
+pub(crate) fn check_conforming_tets(positions: &[Vec3], tets: &[[u32; 4]]) -> Result<(), MeshError> {
+    if tets.is_empty() {
+        return Err(MeshError::Empty);
+    }
+    if tets.len() > MAX_ENTRIES / 4 {
+        return Err(MeshError::TooLarge { what: "node references", entries: 4 * tets.len(), limit: MAX_ENTRIES });
+    }
+    check_positions(positions)?;
+    let problem = tets.par_iter().enumerate().find_map_first(|(cell, nodes)| {
+        let check = check_nodes(cell, nodes, positions.len());
+        match check.and_then(|()| is_inverted(cell, CellKind::Tet4, nodes, positions)) {
+            Ok(false) => None,
+            Ok(true) => {
+                let volume = CellKind::Tet4.volume(&nodes.map(|node| positions[node as usize]));
+                Some(MeshError::DegenerateCell { cell, volume })
+            }
+            Err(error) => Some(error),
+        }
+    });
+    problem.map_or(Ok(()), Err)
 }
 
 /// Whether the cell is inverted; an error if its Jacobians have both signs.
