@@ -12,8 +12,8 @@ use sinew_scene::{Diagnostic, Recipe};
 use super::build::Bench;
 use super::cache::KeyBuilder;
 use super::cells::{SizedMesh, told};
-use super::{field, morph};
 use super::stage::{Made, Trouble};
+use super::{field, morph};
 
 /// Version of the stage.
 const VERSION: u32 = 1;
@@ -141,12 +141,7 @@ fn told_first(bench: &Bench<'_>, path: &str, errors: &[AnnotateError]) -> Troubl
 }
 
 /// Fiber directions of the cells; `None` for tissues without fibers.
-fn fibers(
-    bench: &Bench<'_>,
-    index: usize,
-    mesh: &CellMesh,
-    sets: &[Vec<u32>],
-) -> Result<Option<Vec<Vec3>>, Trouble> {
+fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -> Result<Option<Vec<Vec3>>, Trouble> {
     let tissue = &bench.recipe.tissue[index];
     if !tissue.has_fibers() || tissue.kind != Kind::Muscle {
         return Ok(None);

@@ -49,11 +49,7 @@ fn problem(bench: &Bench<'_>, index: usize, error: &MeshError) -> Trouble {
 }
 
 /// The surface of a bone.
-pub(super) fn surface(
-    bench: &Bench<'_>,
-    index: usize,
-    shape: &Made<DistanceField>,
-) -> Result<Made<TriMesh>, Trouble> {
+pub(super) fn surface(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<TriMesh>, Trouble> {
     let cell = cell_of(bench, index);
     let key = KeyBuilder::new("surface", VERSION).input(shape.digest).number(cell).finish();
     bench.shop.make(&format!("surface {}", bench.recipe.tissue[index].name), key, || {

@@ -182,12 +182,15 @@ fn missing_tendon(phantom: &Phantom, at: &Attachment, radius: f64) -> Option<Str
         line.reverse();
     }
     let is_belly = |p: &Vec3| phantom.tissue_at(*p) == Some(at.belly);
-    let first = line.iter().rposition(is_belly)? + 1;
-    let free = line.get(first..).filter(|free| !free.is_empty())?;
-    let step = free.len().div_ceil(VIA + 1).max(1);
+    let last = line.iter().rposition(is_belly)?;
+    // From within the belly of this head, so that it is this head that the tendon holds.
+    let inner = (0..=last).rev().find(|&k| is_belly(&line[k]) && (line[k] - line[last]).norm() >= 2.0 * radius);
+    let inner = inner.unwrap_or(last);
+    let free = &line[last..];
+    let step = free.len().div_ceil(VIA).max(1);
     // The last points are the end itself.
-    let via = free.iter().step_by(step).skip(1).filter(|p| (**p - at.point).norm() > 2.0 * radius);
-    let via: Vec<String> = via.take(VIA).map(|p| point(*p)).collect();
+    let between = free.iter().step_by(step).skip(1).filter(|p| (**p - at.point).norm() > 2.0 * radius);
+    let via: Vec<String> = std::iter::once(&line[inner]).chain(between).map(|p| point(*p)).collect();
     let bone = &phantom.tissues[at.bone].name;
     Some(format!(
         "{{ to = \"{bone}\", at = {}, via = [{}], radius = \"{}\" }}",

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
-use sinew_anatomy::field::{DistanceField, Keep};
 use sinew_anatomy::field::csg::Operation;
+use sinew_anatomy::field::{DistanceField, Keep};
 use sinew_anatomy::mesher;
 use sinew_anatomy::primitives::{Capsule, Cone, Cuboid, Ellipsoid, SplineTube};
 use sinew_geometry::mesh::NearestPlaces;
@@ -73,12 +73,8 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
 
 /// The part of the recipe that this stage reads.
 fn own_words(tissue: &Tissue) -> String {
-    let part = Tissue {
-        name: "tissue".into(),
-        csg: tissue.csg.clone(),
-        tendon: tissue.tendon.clone(),
-        ..Tissue::default()
-    };
+    let part =
+        Tissue { name: "tissue".into(), csg: tissue.csg.clone(), tendon: tissue.tendon.clone(), ..Tissue::default() };
     Recipe::words_of_tissue(&part)
 }
 
@@ -175,9 +171,7 @@ fn step_of(
                 part.through.iter().enumerate().map(|(i, p)| (Vec3::from(*p), radius(i))).collect();
             Box::new(SplineTube::new(&points).ok_or_else(|| told(bench, &path, "a tube needs points and a radius"))?)
         }
-        Part::Tissue(part) => {
-            Box::new(Grown(bench.shop.get(named(bench, index, &part.name, smooth)?)?, part.grown))
-        }
+        Part::Tissue(part) => Box::new(Grown(bench.shop.get(named(bench, index, &part.name, smooth)?)?, part.grown)),
     };
     Ok((operation, solid))
 }
@@ -194,7 +188,8 @@ pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Resul
         let path = format!("tissue[{index}].tendon[{k}]");
         let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
         let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
-        let line = line(spec, &own, &surface, &bone_surface).ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
+        let line =
+            line(spec, &own, &surface, &bone_surface).ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
         let points: Vec<(Vec3, f64)> = line.into_iter().map(|p| (p, spec.radius)).collect();
         SplineTube::new(&points).ok_or_else(|| told(bench, &path, "the line of the tendon is not finite"))
     };
@@ -213,9 +208,8 @@ fn rough_surface(field: &DistanceField) -> Result<TriMesh, String> {
 fn line(spec: &MissingTendon, own: &DistanceField, surface: &TriMesh, bone: &TriMesh) -> Option<Vec<Vec3>> {
     let places = NearestPlaces::new(bone);
     let vertices = || surface.positions().iter().copied();
-    let nearest_vertex = |to: Vec3| {
-        vertices().min_by(|a, b| (*a - to).norm_squared().total_cmp(&(*b - to).norm_squared()))
-    };
+    let nearest_vertex =
+        |to: Vec3| vertices().min_by(|a, b| (*a - to).norm_squared().total_cmp(&(*b - to).norm_squared()));
     let via: Vec<Vec3> = spec.via.iter().map(|p| Vec3::from(*p)).collect();
     let (start, end) = match spec.at {
         Some(at) => {
