@@ -251,6 +251,71 @@ fn an_open_surface_is_filled_only_with_repair() {
     assert!(told.contains("open edges"), "{told}");
 }
 
+/// `mesh tets` on a ball, whole and open: within one percent of its volume, good angles, a mesh that can be simulated.
+#[test]
+fn tets_end_at_a_surface_even_if_it_is_open() {
+    let folder = fresh_folder("mesh_tets");
+    let mut ball = MeshData::from(&icosphere(0.1, 24).expect("a ball"));
+    let whole = save(&ball, &folder.join("ball.ply"));
+    let kept = ball.groups[0].nodes.len() - 30;
+    ball.groups[0].nodes.truncate(kept);
+    let open = save(&ball, &folder.join("open.ply"));
+    for (file, method) in [(&whole, "stuffed"), (&whole, "compressed"), (&open, "stuffed")] {
+        let out = path(&folder, "ball.vtu");
+        let told =
+            json(&mesh(&["tets", file, "-o", &out, "--cell", "1.5 cm", "--method", method, "--force", "--json"]), 0);
+        let number = |key: &str| told[key].as_f64().expect("a number");
+        // The lattice cuts h²/R² / 8 of the volume off, the triangles of the surface less.
+        assert!((number("volume") / 4.189e-3 - 1.0).abs() < 0.02, "{told}");
+        assert!(number("min_dihedral_degrees") >= 18.0 && number("max_dihedral_degrees") <= 158.0, "{told}");
+        assert_eq!(told["notes"].as_array().is_some_and(|notes| !notes.is_empty()), *file == open, "{told}");
+        printed(&mesh(&["check", &out]), 0);
+    }
+    let refused = |arguments: &[&str], expected: &str| {
+        let talk = text(&mesh(arguments).stderr);
+        assert!(talk.contains(expected), "{talk}");
+    };
+    let out = path(&folder, "x.vtu");
+    refused(&["tets", &whole, "-o", &whole, "--cell", "1 cm", "--force"], "stores surfaces");
+    refused(&["tets", &whole, "-o", &out, "--cell", "1 um"], "hint:");
+    refused(&["tets", &whole, "-o", &out, "--cell", "1 cm", "--label", "liver"], "no labels");
+    assert!(!Path::new(&out).exists());
+}
+
+/// Two halves of a block in an image become one mesh with both labels; one can be taken alone.
+#[test]
+fn labels_of_an_image_share_one_mesh() {
+    use sinew_geometry::VoxelGrid;
+    use sinew_io::image::{ImageData, write_nifti};
+    let folder = fresh_folder("mesh_tets_labels");
+    let size = [24, 14, 14];
+    let grid = VoxelGrid::cubic(size, Vec3::zero(), 0.002);
+    let inside = |[i, j, k]: [usize; 3]| (3..21).contains(&i) && (3..11).contains(&j) && (3..11).contains(&k);
+    let label = |p: [usize; 3]| u16::from(inside(p)) * if p[0] < 12 { 3 } else { 7 };
+    let voxels: Vec<u16> = (0..size.iter().product())
+        .map(|n: usize| label([n % size[0], n / size[0] % size[1], n / size[0] / size[1]]))
+        .collect();
+    let file = folder.join("block.nii");
+    std::fs::write(&file, write_nifti(&ImageData::of_labels(grid, voxels))).expect("the image is written");
+    let file = file.to_string_lossy().into_owned();
+    let out = path(&folder, "block.vtu");
+    let told = json(&mesh(&["tets", &file, "-o", &out, "--cell", "4 mm", "--json"]), 0);
+    let volume = told["volume"].as_f64().expect("a volume");
+    // Eight voxels across; blurring rounds its edges off.
+    let exact = 18.0 * 8.0 * 8.0 * 0.002_f64.powi(3);
+    assert!((volume / exact - 1.0).abs() < 0.12, "{volume} {exact}");
+    assert!(told["min_dihedral_degrees"].as_f64().is_some_and(|angle| angle >= 8.0), "{told}");
+    let filled = sinew_io::load(Path::new(&out)).expect("a mesh");
+    let labels = &filled.cell_field(LABEL).expect("labels").values;
+    assert!(labels.iter().all(|label| *label == 3.0 || *label == 7.0));
+    assert!(labels.contains(&3.0) && labels.contains(&7.0));
+    printed(&mesh(&["check", &out]), 0);
+    let one = json(&mesh(&["tets", &file, "-o", &out, "--cell", "4 mm", "--label", "7", "--force", "--json"]), 0);
+    assert!((one["volume"].as_f64().expect("a volume") / volume - 0.5).abs() < 0.1, "{one}");
+    let wrong = mesh(&["tets", &file, "-o", &out, "--label", "liver", "--force"]);
+    assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("labels are"), "{}", text(&wrong.stderr));
+}
+
 #[test]
 fn check_tells_everything_that_is_wrong_at_once() {
     let folder = fresh_folder("mesh_check");

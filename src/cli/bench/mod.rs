@@ -10,6 +10,7 @@ mod distance;
 mod first_hour;
 mod gradient;
 mod io;
+mod mesher;
 mod meshes;
 mod muscle;
 mod pile;
@@ -50,6 +51,8 @@ enum Benchmark {
     Scaling(scaling::Arguments),
     /// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells), relative to the beam
     Meshes(meshes::Arguments),
+    /// Tetrahedra inside of trial shapes: angles, failures, distances from the surface, speed
+    Mesher(mesher::Arguments),
     /// Active muscle relative to neo-Hookean flesh: seconds per Newton iteration on a beam of fifty thousand tetrahedra
     Muscle(muscle::Arguments),
     /// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, relative to a Newton step
@@ -87,6 +90,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Beam(arguments) => (beam::measure(arguments, console)?, arguments.json),
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, console)?, arguments.json),
         Benchmark::Meshes(arguments) => (meshes::measure(arguments, console)?, arguments.json),
+        Benchmark::Mesher(arguments) => (mesher::measure(arguments, console)?, arguments.json),
         Benchmark::Muscle(arguments) => (muscle::measure(arguments, console)?, arguments.json),
         Benchmark::Gradient(arguments) => (gradient::measure(arguments, console)?, arguments.json),
         Benchmark::Scramble(arguments) => (scramble::measure(arguments, console)?, arguments.json),

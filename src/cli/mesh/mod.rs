@@ -5,6 +5,7 @@ mod convert;
 mod fill;
 mod info;
 mod motion_info;
+mod tets;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,9 @@ enum Command {
     /// Fills a closed surface with tetrahedra
     #[command(disable_version_flag = true)]
     Fill(fill::Arguments),
+    /// Fills a surface or the labels of an image with tetrahedra that end at it
+    #[command(disable_version_flag = true)]
+    Tets(tets::Arguments),
     /// Reports all problems of meshes; the exit status is 1 if one cannot be simulated
     Check(check::Arguments),
 }
@@ -46,6 +50,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Command::Info(arguments) => info::execute(arguments, console),
         Command::Convert(arguments) => convert::execute(arguments, console),
         Command::Fill(arguments) => fill::execute(arguments, console),
+        Command::Tets(arguments) => tets::execute(arguments, console),
         Command::Check(arguments) => check::execute(arguments, console),
     }
 }

@@ -125,6 +125,27 @@ pub fn random_field(seed: u64, waves: f64) -> Formula {
     Formula::new("field", cube(Vec3::zero(), 0.5), move |p| (field.at(p) / field.slope).max(p.norm() - 0.5)).rough()
 }
 
+/// A ball of radius 0.4 in slices around an axis, and its core as the last: labels meet along lines and in points.
+pub fn wedges(count: usize) -> Vec<Formula> {
+    let bounds = Aabb { min: Vec3::splat(-0.41), max: Vec3::splat(0.41) };
+    let mut solids: Vec<Formula> = (0..count)
+        .map(|k| {
+            let turn = std::f64::consts::TAU / count as f64;
+            // Around an axis that no plane of the lattice contains.
+            let (u, v) = (Vec3::new(0.96, -0.28, 0.0), Vec3::new(0.168, 0.576, -0.8));
+            let side = |angle: f64| u * -angle.sin() + v * angle.cos();
+            let (from, to) = (side(turn * k as f64 + 0.3), side(turn * (k + 1) as f64 + 0.3));
+            let c = Vec3::new(0.011, 0.017, 0.013);
+            Formula::new("wedge", bounds, move |p| {
+                let q = p - c;
+                (p.norm() - 0.4).max(-q.dot(from)).max(q.dot(to)).max(0.15 - q.norm())
+            })
+        })
+        .collect();
+    solids.push(ball(Vec3::new(0.011, 0.017, 0.013), 0.15));
+    solids
+}
+
 /// A sum of plane waves.
 struct Waves {
     waves: Vec<(Vec3, f64, f64)>,

@@ -241,32 +241,11 @@ fn wild_distances_do_not_panic() {
     }
 }
 
-/// Wedges of a ball around its axis, and a core: labels meet along lines and in points.
-fn wedges(count: usize) -> Vec<Formula> {
-    let bounds = Aabb { min: Vec3::splat(-0.41), max: Vec3::splat(0.41) };
-    let mut solids: Vec<Formula> = (0..count)
-        .map(|k| {
-            let turn = std::f64::consts::TAU / count as f64;
-            // Around an axis that no plane of the lattice contains.
-            let (u, v) = (Vec3::new(0.96, -0.28, 0.0), Vec3::new(0.168, 0.576, -0.8));
-            let side = |angle: f64| u * -angle.sin() + v * angle.cos();
-            let (from, to) = (side(turn * k as f64 + 0.3), side(turn * (k + 1) as f64 + 0.3));
-            let c = Vec3::new(0.011, 0.017, 0.013);
-            Formula::new("wedge", bounds, move |p| {
-                let q = p - c;
-                (p.norm() - 0.4).max(-q.dot(from)).max(q.dot(to)).max(0.15 - q.norm())
-            })
-        })
-        .collect();
-    solids.push(shapes::ball(Vec3::new(0.011, 0.017, 0.013), 0.15));
-    solids
-}
-
 /// Cells of neighbors share faces: the volumes of the parts add up to the ball, no inner face has one cell.
 #[test]
 fn many_solids_share_one_conforming_mesh() {
     for (count, cell) in [(2, 0.05), (3, 0.05), (5, 0.04)] {
-        let solids = wedges(count);
+        let solids = shapes::wedges(count);
         let list: Vec<&dyn Solid> = solids.iter().map(|solid| solid as &dyn Solid).collect();
         for improve in [false, true] {
             let many = mesh_many(&list, &options(cell, improve)).unwrap();
@@ -303,7 +282,7 @@ fn one_label_is_like_one_solid() {
 
 #[test]
 fn many_solids_do_not_depend_on_threads_or_bounds() {
-    let solids = wedges(3);
+    let solids = shapes::wedges(3);
     let list: Vec<&dyn Solid> = solids.iter().map(|solid| solid as &dyn Solid).collect();
     let mesh = || mesh_many(&list, &options(0.05, true)).unwrap().mesh;
     assert_eq!(in_pool(1, mesh), in_pool(3, mesh));

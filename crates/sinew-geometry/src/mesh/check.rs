@@ -464,6 +464,16 @@ mod tests {
     }
 
     #[test]
+    fn tets_of_a_mesher_are_taken_as_they_are_but_for_inverted_and_missing_nodes() {
+        let (checked, _) = tets(&[[0, 1, 2, 3]]).unwrap();
+        let taken = |cells: &[[u32; 4]]| CellMesh::from_conforming_tets(checked.positions().to_vec(), cells.to_vec());
+        assert_eq!(taken(&[[0, 1, 2, 3]]), Ok(checked.clone()));
+        assert!(matches!(taken(&[[0, 2, 1, 3]]), Err(MeshError::DegenerateCell { cell: 0, volume }) if volume < 0.0));
+        assert!(taken(&[[0, 1, 2, 9]]).is_err() && taken(&[[0, 1, 2, 2]]).is_err());
+        assert_eq!(taken(&[]), Err(MeshError::Empty));
+    }
+
+    #[test]
     fn wrongly_wound_tet_is_turned_and_reported() {
         let (mesh, report) = tets(&[[0, 1, 3, 2], [1, 2, 3, 4]]).unwrap();
         assert_eq!(report.flipped_cells, [0]);
