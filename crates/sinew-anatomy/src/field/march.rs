@@ -147,13 +147,14 @@ impl<'a> Side<'a> {
     }
 
     /// The six neighbors of a voxel.
-    #[inline]
+    #[inline(always)]
     fn around(&self, voxel: u32) -> [u32; 6] {
-        std::array::from_fn(|way| self.step(voxel, way))
+        let to = |way| self.step(voxel, way);
+        [to(0), to(1), to(2), to(3), to(4), to(5)]
     }
 
     /// The neighbor of a voxel (slot · 512 + local) in a direction.
-    #[inline]
+    #[inline(always)]
     fn step(&self, voxel: u32, way: usize) -> u32 {
         let shift = 3 * (way as u32 / 2);
         let coordinate = voxel >> shift & 7;
@@ -175,7 +176,8 @@ impl<'a> Side<'a> {
             return;
         }
         let around = self.around(voxel);
-        let mut upwind = [0, 1, 2].map(|axis| self.upwind([around[2 * axis], around[2 * axis + 1]], axis));
+        let axis = |axis: usize| self.upwind([around[2 * axis], around[2 * axis + 1]], axis);
+        let mut upwind = [axis(0), axis(1), axis(2)];
         let value = solve(&mut upwind);
         let new = value.to_bits() & !(KNOWN | DONE);
         let margin = if self.order == Order::Second && entry & DONE != 0 { SMALL } else { 0.0 };
@@ -191,14 +193,15 @@ impl<'a> Side<'a> {
     }
 
     /// The smaller neighbor along an axis; extrapolated from two where the order is second.
-    #[inline]
+    #[inline(always)]
     fn upwind(&self, beside: [u32; 2], axis: usize) -> Upwind {
-        let entries = beside.map(|voxel| self.entries[voxel as usize]);
+        let entries = [self.entries[beside[0] as usize], self.entries[beside[1] as usize]];
         if self.order == Order::First {
             let at = value_of(entries[0]).min(value_of(entries[1]));
             return Upwind { at, weight: 1.0 };
         }
-        let settled = entries.map(|entry| if entry & (KNOWN | DONE) != 0 { value_of(entry) } else { f32::INFINITY });
+        let value = |entry: u32| if entry & (KNOWN | DONE) != 0 { value_of(entry) } else { f32::INFINITY };
+        let settled = [value(entries[0]), value(entries[1])];
         let up = usize::from(settled[1] < settled[0]);
         let value = settled[up];
         if value < f32::INFINITY {

@@ -13,14 +13,14 @@ use super::distance_field::{Brick, DistanceField, INSIDE, OUTSIDE};
 use super::extent::{Extent, VOLUME, brick_of, local_of};
 use super::options::{FieldError, FieldOptions};
 use super::redistance::Trust;
-use super::thin::thin_parts;
+use super::thin::{add_thin_parts, with_margin};
 
 /// Largest stable step in squares of a voxel: 1/6 in three dimensions.
 const STEP: f64 = 1.0 / 6.0;
 /// Values are projected and moved up to this many voxels from a surface.
 const NEAR: f32 = 1.6;
 /// Distances are restored after a shift by more \[voxels\].
-const SHIFT: f64 = 0.02;
+const SHIFT: f64 = 0.1;
 /// Parts smaller than this many voxels have no volume to keep: they are noise or spared as thin.
 const SMALLEST: f64 = 27.0;
 
@@ -67,7 +67,7 @@ pub fn smooth_together(fields: &mut [DistanceField], options: &SmoothOptions) ->
         bodies.extend(parts);
     }
     if !bodies.is_empty() {
-        let mut space = Space::new(bodies, options)?;
+        let mut space = Space::new(bodies, options);
         space.flow(options.time);
         // Constants are volumes over areas only where φ is a distance.
         space.bodies.par_iter_mut().for_each(DistanceField::redistance);
@@ -127,20 +127,19 @@ struct Space {
 }
 
 impl Space {
-    fn new(bodies: Vec<DistanceField>, options: &SmoothOptions) -> Result<Self, FieldError> {
+    fn new(bodies: Vec<DistanceField>, options: &SmoothOptions) -> Self {
         let extent =
             bodies.iter().map(|body| body.extent).reduce(|a, b| a.union(&b)).expect("there is a body").grown(1);
         let mut union = united(&bodies, extent);
         union.redistance();
         let mut spared = BitVolume { extent, bricks: vec![[0; 8]; extent.len()] };
         if options.spare_thickness > 0.0 {
-            for body in &bodies {
-                spared.join(&thin_parts(body, options.spare_thickness, extent)?);
-            }
-            spared.join(&thin_parts(&inverted(&union, extent), options.spare_thickness, extent)?);
+            bodies.iter().for_each(|body| add_thin_parts(body, options.spare_thickness, &mut spared));
+            add_thin_parts(&inverted(&union, extent), options.spare_thickness, &mut spared);
         }
+        let spared = with_margin(spared);
         let volumes: Vec<f64> = bodies.iter().map(DistanceField::volume).collect();
-        Ok(Self { last: vec![(0.0, 0.0); bodies.len()], bodies, union, spared, volumes })
+        Self { last: vec![(0.0, 0.0); bodies.len()], bodies, union, spared, volumes }
     }
 
     fn flow(&mut self, time: f64) {
@@ -154,29 +153,17 @@ impl Space {
         }
     }
 
-    /// φᵢ ← ½ (φᵢ − minⱼ φⱼ) near surfaces.
+    /// φᵢ ← ½ (φᵢ − minⱼ φⱼ) near surfaces, for all bodies and the space around, −union.
     fn project(&mut self) {
-        let count = self.bodies.len();
-        let boxes: Vec<Extent> = self.bodies.iter().map(|body| body.extent).collect();
-        let near = |i: usize| -> Vec<usize> { (0..count).filter(|&j| j != i && overlap(boxes[i], boxes[j])).collect() };
-        let projected = (0..count).into_par_iter().map(|i| {
-            let others = near(i);
-            self.projected(&self.bodies[i], |voxel| {
-                let around = -self.union.value32(voxel);
-                others.iter().fold(around, |least, &j| least.min(self.bodies[j].value32(voxel)))
-            })
-        });
-        let bodies: Vec<DistanceField> = projected.collect();
-        // The space around is −union; its others are the bodies.
-        let by_box = |voxel| self.bodies.iter().fold(f32::INFINITY, |least, body| least.min(body.value32(voxel)));
-        self.union = self.projected(&self.union, |voxel| -by_box(voxel));
-        self.bodies = bodies;
-    }
-
-    /// ½ (φ − other) near the surface and outside of what is spared.
-    fn projected(&self, field: &DistanceField, other: impl Fn([i32; 3]) -> f32 + Sync) -> DistanceField {
-        let near = NEAR * field.grid.voxel as f32;
-        field.mapped(|voxel, value| if value.abs() < near { 0.5 * (value - other(voxel)) } else { value })
+        let (bodies, union) = (&self.bodies, &self.union);
+        let others = |i: usize| {
+            let near = (0..bodies.len()).filter(move |&j| j != i && overlap(bodies[i].extent, bodies[j].extent));
+            near.map(|j| (&bodies[j], 1.0)).chain([(union, -1.0)]).collect::<Vec<_>>()
+        };
+        let projected = (0..bodies.len()).into_par_iter().map(|i| projected(&bodies[i], 1.0, &others(i)));
+        let all: Vec<(&DistanceField, f32)> = bodies.iter().map(|body| (body, 1.0)).collect();
+        let (bodies, union) = rayon::join(|| projected.collect(), || projected_union(union, &all));
+        (self.bodies, self.union) = (bodies, union);
     }
 
     /// Moves each body outward by a constant that should restore its volume, then projects. The constant comes from
@@ -227,6 +214,39 @@ fn moved(body: &DistanceField, constant: f32, spared: &BitVolume) -> DistanceFie
         size if size < limit => value - 0.5 * constant,
         _ => value,
     })
+}
+
+/// ½ (φ − sign · min ±φⱼ) near the surface, the minimum over all others with their signs.
+fn projected(field: &DistanceField, sign: f32, others: &[(&DistanceField, f32)]) -> DistanceField {
+    let (near, limit) = (NEAR * field.grid.voxel as f32, field.limit32());
+    let bricks = field.slot_bricks();
+    let mut out = field.clone();
+    out.bricks.par_iter_mut().zip(&bricks).for_each(|(values, brick)| {
+        if !values.iter().any(|value| value.abs() < near) {
+            return;
+        }
+        let mut least = [limit; VOLUME];
+        for (other, factor) in others {
+            match other.entry(*brick) {
+                OUTSIDE => least.iter_mut().for_each(|least| *least = least.min(factor * limit)),
+                INSIDE => least.iter_mut().for_each(|least| *least = least.min(-factor * limit)),
+                slot => {
+                    let other = &other.bricks[slot as usize];
+                    (0..VOLUME).for_each(|local| least[local] = least[local].min(factor * other[local]));
+                }
+            }
+        }
+        for local in 0..VOLUME {
+            let value = values[local];
+            values[local] = if value.abs() < near { 0.5 * (value - sign * least[local]) } else { value };
+        }
+    });
+    out
+}
+
+/// The space around is −union and its others are the bodies: so union ← ½ (union + min φⱼ).
+fn projected_union(union: &DistanceField, bodies: &[(&DistanceField, f32)]) -> DistanceField {
+    projected(union, -1.0, bodies)
 }
 
 fn overlap(a: Extent, b: Extent) -> bool {

@@ -302,3 +302,40 @@ fn measure_balls() {
         );
     }
 }
+
+#[test]
+#[ignore = "a measurement"]
+fn measure_smoothing() {
+    // Cells of forty scattered points, as in the bench.
+    let size = 96usize;
+    let point = |i: u16| {
+        let t = f64::from(i);
+        Vec3::new((t * 0.754_877_666).fract(), (t * 0.569_840_291).fract(), (t * 0.430_159_709).fract()) * size as f64
+    };
+    let points: Vec<Vec3> = (1..=40).map(point).collect();
+    let at = |i: usize| Vec3::from([i % size, i / size % size, i / size / size].map(|c| c as f64));
+    let label = |i: usize| {
+        let nearest = points.iter().map(|p| (at(i) - *p).norm_squared()).enumerate();
+        let (label, square) = nearest.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        if square.sqrt() < 0.17 * size as f64 { label as u16 + 1 } else { 0 }
+    };
+    let voxels: Vec<u16> = (0..size.pow(3)).map(label).collect();
+    let tissues: Vec<[u16; 1]> = (1..=40).map(|l| [l]).collect();
+    let tissues: Vec<&[u16]> = tissues.iter().map(|t| &t[..]).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    let cpu = || {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        text.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9
+    };
+    pool.install(|| {
+        let begin = cpu();
+        let labels = Labels { grid: cubic(size), voxels: &voxels };
+        let fields = fields_from_labels(&labels, &tissues, &LabelOptions::default()).unwrap();
+        let mut fields: Vec<DistanceField> = fields.into_iter().map(Result::unwrap).collect();
+        println!("fields {:.2} s, bricks {}", cpu() - begin, fields.iter().map(|f| f.brick_count()).sum::<usize>());
+        let begin = cpu();
+        let report = smooth_together(&mut fields, &SmoothOptions::default()).unwrap();
+        let worst = report.iter().map(|r| (r.after / r.before - 1.0).abs()).fold(0.0, f64::max);
+        println!("smooth {:.2} s, volumes within {worst:.5}", cpu() - begin);
+    });
+}
