@@ -101,9 +101,17 @@ fn attempt(bench: &Bench<'_>, options: &BuildOptions<'_>) -> Result<Model, Troub
     let parts: Vec<Result<Parts, Trouble>> =
         wanted.par_iter().zip(surfaces).map(|(&i, surface)| finish(bench, i, &shapes, &smooth, surface)).collect();
     let parts = settle_all(parts)?;
-    let model = assemble(bench, options, &wanted, &parts)?;
+    let mut model = assemble(bench, options, &wanted, &parts)?;
     if let Some(folder) = options.folder {
-        write::write(bench, folder, &model, &parts)?;
+        let together = settle(cells::together(bench, &wanted, &shapes))?;
+        let together = match together {
+            Ok(together) => together,
+            Err(problem) => {
+                model.problems.push(problem);
+                None
+            }
+        };
+        write::write(bench, folder, &model, &parts, together.as_ref())?;
         bench.shop.sweep();
     }
     Ok(Model { stages: bench.shop.reports(), ..model })

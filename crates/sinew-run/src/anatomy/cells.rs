@@ -2,13 +2,15 @@
 
 use std::f64::consts::PI;
 
+use sinew_anatomy::Solid;
 use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
-use sinew_anatomy::mesher::{self, MeshError, MeshOptions};
+use sinew_anatomy::mesher::{self, MeshError, MeshOptions, mesh_many};
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_scene::Diagnostic;
 use sinew_scene::recipe::Method;
 use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
+use sinew_scene::recipe::tissue::Kind;
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
@@ -149,6 +151,38 @@ fn tets(field: &DistanceField, cell: f64, method: Method) -> Result<CellMesh, Me
         Method::Compressed => mesh_compressed(field, &CompressOptions::new(cell)),
     };
     without_specks(meshed?.mesh)
+}
+
+/// One mesh of all tissues that are not bones: cells share faces where tissues touch, each tissue is a set of cells.
+pub(super) fn together(
+    bench: &Bench<'_>,
+    wanted: &[usize],
+    shapes: &[Result<Made<DistanceField>, Diagnostic>],
+) -> Result<Option<Made<CellMesh>>, Trouble> {
+    if !bench.recipe.mesh.together {
+        return Ok(None);
+    }
+    let tissues = &bench.recipe.tissue;
+    let soft = wanted.iter().filter(|&&i| tissues[i].kind != Kind::Bone);
+    let found: Vec<(&str, &Made<DistanceField>)> =
+        soft.filter_map(|&i| Some((tissues[i].name.as_str(), shapes[i].as_ref().ok()?))).collect();
+    let cell = bench.recipe.mesh.cell;
+    let key = KeyBuilder::new("together", VERSION).number(cell);
+    let key = found.iter().fold(key, |key, (name, shape)| key.text(name).input(shape.digest)).finish();
+    bench.shop.plan(1);
+    let made = bench.shop.make("together", key, || {
+        let fields = found.iter().map(|(_, shape)| bench.shop.get(shape)).collect::<Result<Vec<_>, _>>()?;
+        let solids: Vec<&dyn Solid> = fields.iter().map(|field| &**field as &dyn Solid).collect();
+        let failed = |error: MeshError| told(bench, "mesh.together", &error.to_string());
+        let mut mesh = mesh_many(&solids, &MeshOptions::new(cell)).map_err(failed)?.mesh;
+        let labels = mesh.cell_labels().to_vec();
+        for (number, (name, _)) in found.iter().enumerate() {
+            let own = (0..labels.len() as u32).filter(|cell| labels[*cell as usize] as usize == number);
+            mesh = mesh.with_cell_set(*name, own.collect()).map_err(|error| failed(error.into()))?;
+        }
+        Ok(mesh)
+    });
+    made.map(Some)
 }
 
 /// Parts of a mesh below this fraction of the whole are specks: corners that a lattice cut off.

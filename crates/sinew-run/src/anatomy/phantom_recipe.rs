@@ -13,6 +13,8 @@ use super::image::phantom_of;
 /// Points of a line of action that a missing tendon passes through.
 const VIA: usize = 4;
 
+/// Distance of the points that describe an attachment \[m\].
+const CENTERS: f64 = 8e-3;
 /// Radius of missing tendons, unless voxels are larger \[m\].
 const TENDON_RADIUS: f64 = 3e-3;
 
@@ -146,8 +148,9 @@ fn groups<'a>(attachments: &[&'a Attachment]) -> Vec<Group<'a>> {
 fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
     let bone = &phantom.tissues[group.places[0].bone].name;
     let within = length(voxel.max(2e-3));
-    let radius = group.places.iter().map(|at| extent(phantom, at)).fold(0.0, f64::max) + voxel;
-    let near: Vec<String> = group.places.iter().map(|at| point(at.point)).collect();
+    let centers: Vec<Vec3> = group.places.iter().flat_map(|at| centers(phantom, at)).collect();
+    let radius = group.places.iter().map(|at| width(phantom, at, &centers)).fold(5e-3, f64::max);
+    let near: Vec<String> = centers.iter().map(|p| point(*p)).collect();
     format!(
         "{{ name = \"{}\", bone = \"{bone}\", within = \"{within}\", near = [{}], radius = \"{}\" }}",
         group.name,
@@ -156,19 +159,41 @@ fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
     )
 }
 
-/// How far from its middle the attachment reaches \[m\], found by trying points around it.
-fn extent(phantom: &Phantom, at: &Attachment) -> f64 {
-    const STEP: f64 = 6e-3;
-    const STEPS: i32 = 20;
+/// Points of the line of a muscle along which it is grown to the bone.
+fn centers(phantom: &Phantom, at: &Attachment) -> Vec<Vec3> {
+    let mut line = phantom.line(at.tissue).unwrap_or_default();
+    if at.kind == AttachmentKind::Insertion {
+        line.reverse();
+    }
+    let mut centers = vec![at.point];
+    let (mut walked, mut last, mut next) = (0.0, at.point, CENTERS);
+    for p in line {
+        walked += (p - last).norm();
+        last = p;
+        if walked > at.reach {
+            break;
+        }
+        if walked >= next {
+            centers.push(p);
+            next = walked + CENTERS;
+        }
+    }
+    centers
+}
+
+/// How far from these points the attachment reaches \[m\], found by trying points around it.
+fn width(phantom: &Phantom, at: &Attachment, centers: &[Vec3]) -> f64 {
+    const STEP: f64 = 4e-3;
+    const STEPS: i32 = 28;
     let bone = &phantom.tissues[at.bone].solid;
-    let mut largest = at.reach.max(0.01);
+    let distance = |p: Vec3| centers.iter().map(|center| (p - *center).norm()).fold(f64::INFINITY, f64::min);
+    let mut largest = 0.0;
     for i in -STEPS..=STEPS {
         for j in -STEPS..=STEPS {
             for k in -STEPS..=STEPS {
-                let way = Vec3::new(f64::from(i), f64::from(j), f64::from(k)) * STEP;
-                let far = way.norm();
-                let p = at.point + way;
-                if far > largest && bone.distance(p).abs() <= STEP && phantom.is_attached(at, p, STEP) {
+                let p = at.point + Vec3::new(f64::from(i), f64::from(j), f64::from(k)) * STEP;
+                let far = distance(p);
+                if far > largest && bone.distance(p).abs() <= 0.5 * STEP && phantom.is_attached(at, p, 0.5 * STEP) {
                     largest = far;
                 }
             }

@@ -81,6 +81,7 @@ pub(super) fn write(
     folder: &Path,
     model: &Model,
     parts: &[Result<Parts, Diagnostic>],
+    together: Option<&Made<CellMesh>>,
 ) -> Result<(), Trouble> {
     let mut ledger = Ledger { folder, old: read_ledger(folder), new: BTreeMap::new() };
     for (facts, parts) in model.file.tissue.iter().zip(parts) {
@@ -94,6 +95,10 @@ pub(super) fn write(
         if let (Some(path), Some(made)) = (&facts.surface, &parts.surface) {
             ledger.put(path, file_key(made), || surface_as_bytes(&*bench.shop.get(made)?))?;
         }
+    }
+    if let Some(made) = together {
+        ledger.put("together.vtu", file_key(made), || cells_as_bytes(&*bench.shop.get(made)?))?;
+        bench.shop.release(made);
     }
     let text = model.file.to_toml();
     ledger.put(MODEL_FILE, Digest::of(text.as_bytes()), || Ok(text.clone().into_bytes()))?;

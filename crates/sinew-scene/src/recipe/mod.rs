@@ -49,6 +49,9 @@ table! {
         cell: f64 = length().positive(), required, example("3 mm");
         /// How tetrahedra are made.
         method: Method = word(), default("stuffed");
+        /// Whether muscles, tendons and flesh also become one mesh, `together.vtu`, whose cells share faces where tissues
+        /// touch; each tissue is a set of cells there.
+        together: bool = flag(), default(false);
     }
 }
 
