@@ -19,7 +19,9 @@ __all__ = [
     "mesh_info",
     "mesh_convert",
     "mesh_fill",
+    "mesh_tets",
     "mesh_check",
+    "phantom",
     "muscle_curves",
     "gradient",
     "fit",
@@ -36,6 +38,7 @@ __all__ = [
     "bench_beam",
     "bench_scaling",
     "bench_meshes",
+    "bench_mesher",
     "bench_muscle",
     "bench_gradient",
     "bench_scramble",
@@ -339,6 +342,39 @@ def mesh_fill(
     return call_json(["mesh", "fill"], [surface, output], {"--cell": cell, "--repair": repair, "--scale": scale, "--skip": skip, "--picture": picture, "--ascii": ascii, "--compress": compress, "--version": version, "--force": force})
 
 
+def mesh_tets(
+    input: Word,
+    *,
+    output: Word,
+    cell: Word | None = None,
+    method: Word | None = None,
+    improve: bool = False,
+    no_improve: bool = False,
+    label: Word | None = None,
+    scale: Word | None = None,
+    ascii: bool = False,
+    compress: bool = False,
+    version: Word | None = None,
+    force: bool = False,
+) -> Any:
+    """Fills a surface or the labels of an image with tetrahedra that end at it.
+
+    - ``input``: Input: a surface, or an image with labels
+    - ``output``: Output mesh; its extension selects the format
+    - ``cell``: Long edge of a cell, for example "4 mm" [default: 4 mm]
+    - ``method``: How: stuffed bounds all angles, compressed has the better worst angle and takes longer [one of: stuffed, compressed] [default: stuffed]
+    - ``improve``: Moves nodes until angles are good (the default)
+    - ``no_improve``: Leaves nodes where they are
+    - ``label``: Takes one label of an image, by name or number
+    - ``scale``: Factor on all coordinates of a surface, or their unit (mm converts to meters) [default: 1]
+    - ``ascii``: Writes text instead of the binary variant of the format
+    - ``compress``: Compresses the file, if the format allows
+    - ``version``: Version of the format, for example 2.2 for Gmsh [default: the most common version]
+    - ``force``: Replaces existing files
+    """
+    return call_json(["mesh", "tets"], [input], {"--output": output, "--cell": cell, "--method": method, "--improve": improve, "--no-improve": no_improve, "--label": label, "--scale": scale, "--ascii": ascii, "--compress": compress, "--version": version, "--force": force})
+
+
 def mesh_check(
     files: Many,
     *,
@@ -350,6 +386,31 @@ def mesh_check(
     - ``picture``: Draws the mesh with its problems in red
     """
     return call_json(["mesh", "check"], [files], {"--picture": picture})
+
+
+def phantom(
+    body: Word,
+    *,
+    voxel: Word | None = None,
+    noise: Word | None = None,
+    wrong_labels: Word | None = None,
+    without_tendons: bool = False,
+    seed: Word | None = None,
+    output: Word,
+    truth: Word | None = None,
+) -> str:
+    """Writes a labeled image of anatomy by formulas, to test recipes with.
+
+    - ``body``: What the image shows [one of: arm, head, calf]
+    - ``voxel``: Edge of a voxel, for example "1 mm" [default: 1 mm]
+    - ``noise``: Jitter of the boundaries, as a standard deviation in voxels (0 to 2) [default: 0]
+    - ``wrong_labels``: Number of blobs, some voxels across, with the label of their neighbor [default: 0]
+    - ``without_tendons``: Leaves tendons out, as most images do
+    - ``seed``: Seed of noise and blobs [default: 0]
+    - ``output``: Output image (.nii, .nii.gz or .nrrd)
+    - ``truth``: Writes DIR/truth.json: volumes, origins, insertions and fibers
+    """
+    return call_text(["phantom"], [body], {"--voxel": voxel, "--noise": noise, "--wrong-labels": wrong_labels, "--without-tendons": without_tendons, "--seed": seed, "--output": output, "--truth": truth})
 
 
 def muscle_curves(
@@ -594,6 +655,21 @@ def bench_meshes(
     - ``set``: Replaces a value of the scenes, for example solver.linear="cg"
     """
     return call_json(["bench", "meshes"], [], {"--across": across, "--set": set})
+
+
+def bench_mesher(
+    *,
+    shapes: Word | None = None,
+    cells: Many | None = None,
+    ball: Word | None = None,
+) -> Any:
+    """Tetrahedra inside of trial shapes: angles, failures, distances from the surface, speed.
+
+    - ``shapes``: Number of shapes: balls, tori, capsules, gyroids, blobs, noisy balls, random fields [default: 20]
+    - ``cells``: Cells across the largest size of a shape; each shape is filled at all of them [default: 12,18,26]
+    - ``ball``: Cells across the ball that is timed [default: 48]
+    """
+    return call_json(["bench", "mesher"], [], {"--shapes": shapes, "--cells": cells, "--ball": ball})
 
 
 def bench_muscle(

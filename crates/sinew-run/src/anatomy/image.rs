@@ -17,7 +17,7 @@ use super::stage::{Made, Trouble, Workshop};
 use super::stored::{Reader, Stored, Writer};
 
 /// Version of the stages of this file.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// An image with names for its labels.
 pub(super) struct LabelImage {

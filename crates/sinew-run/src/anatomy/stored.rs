@@ -202,7 +202,10 @@ mod tests {
         let mesh = mesh.with_cell_field("fiber", MeshField { components: 3, values: vec![0.0, 0.0, 1.0] }).unwrap();
         let bytes = mesh.to_bytes();
         let back = CellMesh::from_bytes(&bytes).expect("a mesh");
-        assert_eq!((back.positions(), back.node_sets(), back.cell_sets()), (mesh.positions(), mesh.node_sets(), mesh.cell_sets()));
+        assert_eq!(
+            (back.positions(), back.node_sets(), back.cell_sets()),
+            (mesh.positions(), mesh.node_sets(), mesh.cell_sets())
+        );
         assert_eq!((back.cell_fields(), back.to_bytes()), (mesh.cell_fields(), bytes.clone()));
         assert!(CellMesh::from_bytes(&bytes[..bytes.len() - 3]).is_none());
     }
