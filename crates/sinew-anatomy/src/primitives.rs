@@ -274,8 +274,7 @@ mod tests {
 
     #[test]
     fn a_tube_passes_through_its_control_points_with_their_radii() {
-        let points =
-            [(Vec3::zero(), 0.1), (Vec3::new(0.5, 0.2, 0.0), 0.2), (Vec3::new(1.0, -0.1, 0.3), 0.1)].map(|p| p);
+        let points = [(Vec3::zero(), 0.1), (Vec3::new(0.5, 0.2, 0.0), 0.2), (Vec3::new(1.0, -0.1, 0.3), 0.1)];
         let tube = SplineTube::new(&points).unwrap();
         for (point, radius) in points {
             assert!((tube.distance(point) + radius).abs() < 1e-2, "{}", tube.distance(point));

@@ -210,7 +210,7 @@ fn images_of_all_orientations_give_the_same_ball() {
         let slice = axes.column(2).norm() / h + 0.3;
         let limits = if is_exact { (0.1, 0.5) } else { (0.15 * slice, 1.0 * slice) };
         assert!(rms < limits.0 && max < limits.1, "{axes:?}: {rms} {max}");
-        for i in (0..voxels.len()).step_by(if is_exact { 1 } else { usize::MAX }) {
+        for i in 0..if is_exact { voxels.len() } else { 0 } {
             let p = grid.to_world(Vec3::from([i % 26, i / 26 % 28, i / 728].map(|c| c as f64)));
             assert_eq!(field.value(field.grid().nearest(p)) < 0.0, voxels[i] == 7);
         }
@@ -272,39 +272,32 @@ fn contradictory_images_are_errors() {
     assert!(matches!(DistanceField::from_labels(&empty, &[1], &good), Err(FieldError::NoVoxels { .. })));
 }
 
-#[test]
-#[ignore = "a measurement"]
-fn measure_balls() {
-    if std::env::var("DBG").is_err() {
-        for solver in
-            [(Seeds::Blurred, Order::Second), (Seeds::Blurred, Order::First), (Seeds::HalfCell, Order::Second)]
-        {
-            let field = FieldOptions { order: solver.1, ..Default::default() };
-            let options = LabelOptions { seeds: solver.0, field, ..Default::default() };
-            for radius in [3.0, 4.5, 6.0, 9.0, 12.0, 13.0, 20.0, 30.0, 50.0, 100.0] {
-                let (field, center) = ball_field(radius, &options);
-                let (rms, max) = ball_errors(&field, radius, center);
-                println!("{solver:?} {radius} rms {rms:.4} max {max:.3} bricks {}", field.brick_count());
-            }
-        }
-    }
-    let voxels = ball_labels(256, 100.0, Vec3::new(127.6, 128.1, 127.9));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
-    for _ in 0..5 {
-        let begin = std::time::Instant::now();
-        let labels = Labels { grid: cubic(256), voxels: &voxels };
-        let field = pool.install(|| DistanceField::from_labels(&labels, &[1], &LabelOptions::default()).unwrap());
-        println!(
-            "256: {:.4} s, {} bricks, {}",
-            begin.elapsed().as_secs_f64(),
-            field.brick_count(),
-            std::fs::read_to_string("/proc/thread-self/schedstat").unwrap()
-        );
-    }
+/// Seconds that this thread computed.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9
+}
+
+fn on_this_thread(work: impl FnOnce() + Send) {
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap().install(work);
 }
 
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "a measurement: processor seconds of a ball in 256³ voxels"]
+fn measure_a_ball() {
+    let voxels = ball_labels(256, 100.0, Vec3::new(127.6, 128.1, 127.9));
+    let labels = Labels { grid: cubic(256), voxels: &voxels };
+    on_this_thread(|| {
+        for _ in 0..5 {
+            let begin = processor_seconds();
+            let field = DistanceField::from_labels(&labels, &[1], &LabelOptions::default()).unwrap();
+            println!("{:.4} s, {} bricks", processor_seconds() - begin, field.brick_count());
+        }
+    });
+}
+
+#[test]
+#[ignore = "a measurement: processor seconds of forty tissues smoothed together"]
 fn measure_smoothing() {
     // Cells of forty scattered points, as in the bench.
     let size = 96usize;
@@ -322,20 +315,16 @@ fn measure_smoothing() {
     let voxels: Vec<u16> = (0..size.pow(3)).map(label).collect();
     let tissues: Vec<[u16; 1]> = (1..=40).map(|l| [l]).collect();
     let tissues: Vec<&[u16]> = tissues.iter().map(|t| &t[..]).collect();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
-    let cpu = || {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-        text.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9
-    };
-    pool.install(|| {
-        let begin = cpu();
+    on_this_thread(|| {
+        let begin = processor_seconds();
         let labels = Labels { grid: cubic(size), voxels: &voxels };
         let fields = fields_from_labels(&labels, &tissues, &LabelOptions::default()).unwrap();
         let mut fields: Vec<DistanceField> = fields.into_iter().map(Result::unwrap).collect();
-        println!("fields {:.2} s, bricks {}", cpu() - begin, fields.iter().map(|f| f.brick_count()).sum::<usize>());
-        let begin = cpu();
+        let bricks: usize = fields.iter().map(DistanceField::brick_count).sum();
+        println!("fields {:.2} s, {bricks} bricks", processor_seconds() - begin);
+        let begin = processor_seconds();
         let report = smooth_together(&mut fields, &SmoothOptions::default()).unwrap();
         let worst = report.iter().map(|r| (r.after / r.before - 1.0).abs()).fold(0.0, f64::max);
-        println!("smooth {:.2} s, volumes within {worst:.5}", cpu() - begin);
+        println!("smoothing {:.2} s, volumes within {worst:.5}", processor_seconds() - begin);
     });
 }
