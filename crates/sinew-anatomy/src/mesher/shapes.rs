@@ -85,7 +85,7 @@ pub fn gyroid(center: Vec3, radius: f64, waves: f64) -> Formula {
     let distance = move |p: Vec3| {
         let q = (p - center) * k;
         let g = q.x.sin() * q.y.cos() + q.y.sin() * q.z.cos() + q.z.sin() * q.x.cos();
-        // The gradient of g is at most √3 k... 2: the quotient is a lower bound of the distance.
+        // The gradient of g is at most √3 k: the quotient is a lower bound of the distance.
         smooth_max((g.abs() - 0.6) / (1.8 * k), p.distance(center) - radius, 0.1 / k)
     };
     Formula::new("gyroid", cube(center, radius), distance)
@@ -182,7 +182,7 @@ pub fn trial(k: usize) -> Formula {
         0 => ball(shift, 0.4 + 0.003 * (k / 10) as f64),
         1 => torus(shift, 0.3, 0.1 + 0.002 * (k / 10) as f64),
         2 => capsule(shift - Vec3::new(0.2, 0.1, 0.05), shift + Vec3::new(0.2, 0.15, 0.1), 0.15),
-        3 => gyroid(shift, 0.45, 2.0),
+        3 => gyroid(shift, 0.45, 1.2),
         4 | 5 => blobs(seed, 5 + k % 7),
         6 => noisy(seed, 0.01 + 0.01 * (k / 10 % 5) as f64),
         7 => random_field(seed, 15.0),
@@ -191,7 +191,7 @@ pub fn trial(k: usize) -> Formula {
     }
 }
 
-/// The smallest k with a smooth maximum: |smooth − max| ≤ k / 4.
+/// A smooth maximum, larger than the maximum by at most k / 4.
 fn smooth_max(a: f64, b: f64, k: f64) -> f64 {
     let h = (k - (a - b).abs()).max(0.0) / k;
     a.max(b) + 0.25 * h * h * k
