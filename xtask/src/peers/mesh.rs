@@ -166,9 +166,11 @@ impl Race<'_> {
         let output = engine::folder().join("work/sinew.vtu");
         let begin = Instant::now();
         let done = Command::new(&self.program)
-            .args(["mesh", "tets", "--json", "--overwrite", "--cell"])
-            .arg(format!("{cell} m"))
-            .args([path, &output])
+            .args(["mesh", "tets"])
+            .arg(path)
+            .arg("-o")
+            .arg(&output)
+            .args(["--cell", &format!("{cell} m"), "--json", "--force"])
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("cannot be started: {error}"))?;
@@ -181,6 +183,7 @@ impl Race<'_> {
         if json["seconds"].as_f64().is_none() {
             json["seconds"] = json!(elapsed);
         }
+        json["tets"] = json["cells"].clone();
         Ok(json)
     }
 
