@@ -149,7 +149,8 @@ fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
     let bone = &phantom.tissues[group.places[0].bone].name;
     let within = length(voxel.max(2e-3));
     let centers: Vec<Vec3> = group.places.iter().flat_map(|at| centers(phantom, at)).collect();
-    let radius = group.places.iter().map(|at| width(phantom, at, &centers)).fold(5e-3, f64::max);
+    // Tubes of missing tendons are wider than the tendons.
+    let radius = group.places.iter().map(|at| width(phantom, at, &centers)).fold(5e-3, f64::max) + 1.5 * voxel;
     let near: Vec<String> = centers.iter().map(|p| point(*p)).collect();
     format!(
         "{{ name = \"{}\", bone = \"{bone}\", within = \"{within}\", near = [{}], radius = \"{}\" }}",
