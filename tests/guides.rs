@@ -66,6 +66,11 @@ fn first_flesh() {
 }
 
 #[test]
+fn anatomy() {
+    run_page("docs/guide/anatomy.md", |_| ());
+}
+
+#[test]
 fn long_runs() {
     run_page("docs/guide/long-runs.md", |folder| write_scene("README.md", "long.toml", folder));
 }

@@ -15,6 +15,7 @@ __all__ = [
     "character",
     "convert",
     "new",
+    "anatomy_build",
     "mesh_info",
     "mesh_convert",
     "mesh_fill",
@@ -43,8 +44,10 @@ __all__ = [
     "bench_pile",
     "bench_skin",
     "bench_difficult",
+    "bench_anatomy",
     "bench_python",
     "bench_first_hour",
+    "bench_distance",
     "bench_abuse",
     "doctor",
 ]
@@ -212,6 +215,13 @@ def new(
     *,
     template: Word | None = None,
     mesh: Word | None = None,
+    image: Word | None = None,
+    phantom: Word | None = None,
+    voxel: Word | None = None,
+    cell: Word | None = None,
+    cover: Word | None = None,
+    noise: Word | None = None,
+    without_tendons: bool = False,
     scale: Word | None = None,
     size: Word | None = None,
     material: Word | None = None,
@@ -225,6 +235,13 @@ def new(
     - ``file``: Output scene
     - ``template``: Template; --list shows all
     - ``mesh``: Mesh file of the body, volume or surface
+    - ``image``: Labeled image; drafts a recipe of `sinew anatomy build` from the names of its labels
+    - ``phantom``: Phantom (arm, head or calf); writes its recipe, with every attachment
+    - ``voxel``: Edge of the voxels of the phantom [default: 2 mm]
+    - ``cell``: Size of the cells of the recipe of a phantom [default: twice the voxels]
+    - ``cover``: Size of the cells of its cover
+    - ``noise``: Jitter of its boundaries, as a standard deviation in voxels [default: 0]
+    - ``without_tendons``: Its image shows no tendons: the recipe adds them
     - ``scale``: Factor on the coordinates of the mesh, or their unit, for example mm [default: a plausible unit]
     - ``size``: Largest extent of the body, for example "12 cm"
     - ``material``: Tissue: flesh, fat, skin, cartilage, tongue, gel, rubber, or a Young's modulus such as "12 kPa"
@@ -233,7 +250,22 @@ def new(
     - ``force``: Replaces an existing scene
     - ``list``: Lists the templates
     """
-    return call_text(["new"], [file], {"--template": template, "--mesh": mesh, "--scale": scale, "--size": size, "--material": material, "--duration": duration, "--interactive": interactive, "--force": force, "--list": list})
+    return call_text(["new"], [file], {"--template": template, "--mesh": mesh, "--image": image, "--phantom": phantom, "--voxel": voxel, "--cell": cell, "--cover": cover, "--noise": noise, "--without-tendons": without_tendons, "--scale": scale, "--size": size, "--material": material, "--duration": duration, "--interactive": interactive, "--force": force, "--list": list})
+
+
+def anatomy_build(
+    recipe: Word,
+    *,
+    output: Word | None = None,
+    only: Many | None = None,
+) -> str:
+    """Builds a model from a recipe; what has not changed since the last build is not made again.
+
+    - ``recipe``: Recipe (TOML); `sinew new recipe.toml --image FILE` drafts one
+    - ``output``: Folder of the model [default: model]
+    - ``only``: Only this tissue, and what it needs; may be repeated
+    """
+    return call_text(["anatomy", "build"], [recipe], {"--output": output, "--only": only})
 
 
 def mesh_info(
@@ -473,9 +505,15 @@ def check(
     return call_text(["check"], [scenes], {"--set": set, "--values": values})
 
 
-def schema() -> str:
-    """Prints the JSON schema of scene files."""
-    return call_text(["schema"], [], {})
+def schema(
+    *,
+    recipe: bool = False,
+) -> str:
+    """Prints the JSON schema of scene files.
+
+    - ``recipe``: The schema of recipes of `sinew anatomy build` instead
+    """
+    return call_text(["schema"], [], {"--recipe": recipe})
 
 
 def bench_svd3(
@@ -704,6 +742,25 @@ def bench_difficult(
     return call_json(["bench", "difficult"], [], {"--count": count, "--seed": seed, "--cells": cells, "--frame-rate": frame_rate, "--keep": keep})
 
 
+def bench_anatomy(
+    *,
+    voxel: Word | None = None,
+    cell: Word | None = None,
+    cover: Word | None = None,
+    clean: bool = False,
+    keep: Word | None = None,
+) -> Any:
+    """The arm phantom from noisy labels without tendons to a model: time, memory, and errors against the truth.
+
+    - ``voxel``: Edge of the voxels [default: 4 mm]
+    - ``cell``: Size of the cells [default: twice the voxels]
+    - ``cover``: Size of the cells of the cover [default: four cells]
+    - ``clean``: Shows tendons in the image and makes no noise
+    - ``keep``: Keeps the model in this folder
+    """
+    return call_json(["bench", "anatomy"], [], {"--voxel": voxel, "--cell": cell, "--cover": cover, "--clean": clean, "--keep": keep})
+
+
 def bench_python(
     *,
     points: Word | None = None,
@@ -730,6 +787,17 @@ def bench_first_hour(
     - ``no_sizes``: Skips characters of five sizes, which take minutes
     """
     return call_json(["bench", "first-hour"], [], {"--repeats": repeats, "--no-sizes": no_sizes})
+
+
+def bench_distance(
+    *,
+    size: Word | None = None,
+) -> Any:
+    """Distance fields of labelled images: seconds, error, order and memory.
+
+    - ``size``: Edge of the image in voxels; memory is measured at twice as many [default: 256]
+    """
+    return call_json(["bench", "distance"], [], {"--size": size})
 
 
 def bench_abuse(

@@ -21,6 +21,7 @@ mod mesh;
 mod muscle;
 mod new;
 mod panic;
+mod phantom;
 mod play;
 mod plots;
 mod progress;
@@ -82,6 +83,8 @@ enum Command {
     Anatomy(anatomy::Arguments),
     /// Inspects, checks, converts and fills meshes
     Mesh(mesh::Arguments),
+    /// Writes a labeled image of anatomy by formulas, to test recipes with
+    Phantom(phantom::Arguments),
     /// Prints and plots muscle curves
     Muscle(muscle::Arguments),
     /// Runs a physiology protocol on a muscle of a scene
@@ -214,6 +217,7 @@ fn execute_from(arguments: Arguments, origin: Origin) -> Result<Status, Failure>
         Command::New(arguments) => new::execute(&arguments, console),
         Command::Anatomy(arguments) => anatomy::execute(&arguments, console),
         Command::Mesh(arguments) => mesh::execute(&arguments, console),
+        Command::Phantom(arguments) => phantom::execute(&arguments, console),
         Command::Muscle(arguments) => muscle::execute(&arguments, console),
         Command::Lab(arguments) => lab::execute(&arguments, origin, console),
         Command::Gradient(arguments) => gradient::execute(&arguments, console),

@@ -223,12 +223,7 @@ fn write_recipe(text: &str, file: &Path, console: Console) -> Result<Status, Fai
 }
 
 /// Writes the recipe of a phantom.
-fn phantom_recipe(
-    arguments: &Arguments,
-    name: PhantomName,
-    file: &Path,
-    console: Console,
-) -> Result<Status, Failure> {
+fn phantom_recipe(arguments: &Arguments, name: PhantomName, file: &Path, console: Console) -> Result<Status, Failure> {
     let voxel = arguments.voxel;
     let image = PhantomImage {
         name,

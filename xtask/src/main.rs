@@ -63,6 +63,13 @@ Commands:
                                   --cap SECONDS     of stepping by MuJoCo [default: 120]
                                   --program FILE    time this program instead of building ours
                                   --json            print the report as JSON instead of tables
+  bench peers mesh [OPTIONS]      Surfaces filled by TetGen, Gmsh, fTetWild and ours, distances of labels, in one run
+                                  --cells N         over the longest side of a surface [default: 48]
+                                  --voxels N        edge of the labeled image [default: 256]
+                                  --only NAME,...   of tetgen, gmsh, gmsh-hxt, pytetwild, scipy, edt, scikit-fmm, simpleitk
+                                  --cap SECONDS     per surface and mesher [default: 300]
+                                  --program FILE    time this program instead of building ours
+                                  --json            print the report as JSON instead of a table
 ";
 
 fn main() -> ExitCode {

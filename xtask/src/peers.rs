@@ -5,11 +5,13 @@
 //! beam is compared with a converged solve of the law, scheme and steps that the engine claims to use.
 //! `docs/benchmarks.md` has the results.
 //!
-//! `cargo xtask bench peers contact` does the same for two mats in contact, see [`contact`].
+//! `cargo xtask bench peers contact` does the same for two mats in contact, see [`contact`], and
+//! `cargo xtask bench peers mesh` for meshers and distances, see [`mesh`].
 
 mod contact;
 mod engine;
 mod law;
+mod mesh;
 mod options;
 mod others;
 mod report;
@@ -76,8 +78,10 @@ impl Options {
 
 /// Runs the comparison and prints it; exits with 1 if no engine could run, with 2 if ours could not.
 pub fn run(arguments: &[String]) -> ExitCode {
-    if let Some(("contact", rest)) = arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
-        return contact::run(rest);
+    match arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
+        Some(("contact", rest)) => return contact::run(rest),
+        Some(("mesh", rest)) => return mesh::run(rest),
+        _ => {}
     }
     let report = Options::parse(arguments).and_then(|options| {
         let report = compare(&options)?;

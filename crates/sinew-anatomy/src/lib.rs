@@ -4,7 +4,6 @@
 //! - [`solid`]: anything with an inside, by signed distance: what meshers take
 //! - [`field`]: signed distances on a narrow band of voxels, from labels and surfaces; repair, smoothing and edits
 //! - [`mesher`]: tetrahedra inside of a solid
-//! - [`phantom`]: anatomy by formulas, with the truth beside
 //! - [`cover`]: a coarse mesh around a fine one, with a copy for every part that is not connected
 //! - [`annotate`]: attachments, fibers and fields of meshes
 //! - [`morph`]: the anatomy of one person on the landmarks of another

@@ -95,7 +95,8 @@ fn a_model_has_bones_muscles_attachments_fibers_and_covers() {
     // Nodes and weights of the cover put every fine node where it is.
     let (nodes, weights) = (&fine.node_fields()["cover_nodes"].values, &fine.node_fields()["cover_weights"].values);
     for (k, x) in fine.positions().iter().enumerate() {
-        let sum = (4 * k..4 * k + 4).map(|i| cover.positions()[nodes[i] as usize] * weights[i]).sum::<sinew_math::Vec3>();
+        let sum =
+            (4 * k..4 * k + 4).map(|i| cover.positions()[nodes[i] as usize] * weights[i]).sum::<sinew_math::Vec3>();
         assert!((sum - *x).norm() < 1e-12, "node {k}");
     }
     let shaft = model.tissue("shaft").unwrap().surface.clone().expect("a surface");
@@ -118,7 +119,10 @@ fn a_second_build_runs_no_stage_and_a_changed_line_what_depends_on_it() {
     let changed = built(&RECIPE.replace("radius = \"5 mm\"", "radius = \"6 mm\""), Some(&folder.0));
     let ran = stages(&changed);
     assert!(ran.contains(&"shape belly") && ran.contains(&"mesh belly") && ran.contains(&"report"), "{ran:?}");
-    assert!(!ran.iter().any(|stage| stage.contains("field") || stage.contains("foot") || *stage == "smooth"), "{ran:?}");
+    assert!(
+        !ran.iter().any(|stage| stage.contains("field") || stage.contains("foot") || *stage == "smooth"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -126,7 +130,8 @@ fn entries_that_are_missing_or_torn_are_made_again_with_the_same_bits() {
     let folder = Folder::new("torn");
     built(RECIPE, Some(&folder.0));
     let before = files(&folder.0);
-    let entries: Vec<PathBuf> = std::fs::read_dir(folder.0.join("cache")).unwrap().flatten().map(|e| e.path()).collect();
+    let entries: Vec<PathBuf> =
+        std::fs::read_dir(folder.0.join("cache")).unwrap().flatten().map(|e| e.path()).collect();
     for (i, entry) in entries.iter().filter(|entry| entry.is_dir()).enumerate() {
         match i % 3 {
             // As after a kill: the entry never appeared.
@@ -160,11 +165,13 @@ fn one_thread_and_two_give_the_same_bits() {
 
 #[test]
 fn a_tissue_that_cannot_be_made_is_told_at_its_key_and_the_others_are_made() {
-    let text = RECIPE.replace("name = \"insertion\", bone = \"foot\", within = \"3 mm\"", "name = \"insertion\", bone = \"foot\", within = \"1 um\"");
-    let model = built(&text.replace("tendon = [{ to = \"foot\", radius = \"5 mm\" }]\n", ""), None);
+    let text = RECIPE.replace("bone = \"foot\", within = \"3 mm\"", "bone = \"foot\", within = \"1 um\"");
+    let text = text.replace("tendon = [{ to = \"foot\", radius = \"5 mm\" }]\n", "");
+    let model = built(&text, None);
     let recipe = Recipe::from_text(&text, "a.toml", ".").unwrap();
     let told = recipe.source.error(model.problems.clone()).to_string();
-    assert!(told.contains("`belly` has no free node within") && told.contains("tendon = [{ to = \"foot\" }]"), "{told}");
+    assert!(told.contains("comes no nearer to \"foot\"") && told.contains("add the missing tendon"), "{told}");
+    assert!(told.contains("attach = [{ name = \"origin\""), "{told}");
     assert!(model.tissue("shaft").is_ok() && model.tissue("foot").is_ok());
     assert!(model.tissue("belly").unwrap_err().contains("could not be made"));
 }

@@ -53,11 +53,9 @@ fn empty() -> Value {
 fn promised(anatomy: &Anatomy, item: &Node, folder: &Path) -> Result<ModelFile, Diagnostic> {
     let span = |key: &str| item.get(key).map_or(item.span, |node| node.span);
     match (&anatomy.model, &anatomy.recipe) {
-        (Some(model), None) => {
-            ModelFile::load(&folder.join(model)).map_err(|error| first_of(&error, span("model"), model).hint(
-                "`sinew anatomy build RECIPE -o MODEL` writes a model",
-            ))
-        }
+        (Some(model), None) => ModelFile::load(&folder.join(model)).map_err(|error| {
+            first_of(&error, span("model"), model).hint("`sinew anatomy build RECIPE -o MODEL` writes a model")
+        }),
         (None, Some(recipe)) => Recipe::load(folder.join(recipe))
             .map(|recipe| ModelFile::promised(&recipe))
             .map_err(|error| first_of(&error, span("recipe"), recipe)),
@@ -143,11 +141,8 @@ fn body(root: &Node, anatomy: &Anatomy, tissue: &ModelTissue, taken: &[&ModelTis
     if anatomy.detail == Detail::Cover {
         mesh.push(text("detail", "cover"));
     }
-    let mut keys = vec![
-        text("name", &tissue.name),
-        ("mesh".to_string(), Node::table(mesh)),
-        text("material", &tissue.material),
-    ];
+    let mut keys =
+        vec![text("name", &tissue.name), ("mesh".to_string(), Node::table(mesh)), text("material", &tissue.material)];
     if tissue.has_fibers {
         keys.push(("fibers".into(), Node::table([text("field", "fiber")])));
         keys.push(tables("muscle", vec![muscle(tissue)]));
@@ -201,8 +196,8 @@ fn merge(root: &mut Node, list: &str, generated: Node, span: Span) {
     let Value::Table(more) = generated.value else { return };
     let is_new = |kept: &[Entry], key: &str| !kept.iter().any(|entry| entry.key == key);
     for entry in more {
-        let replaced = (entry.key == "fixed" && moves)
-            || (entry.key == "density" && kept.iter().any(|other| other.key == "mass"));
+        let replaced =
+            (entry.key == "fixed" && moves) || (entry.key == "density" && kept.iter().any(|other| other.key == "mass"));
         if is_new(kept, &entry.key) && !replaced {
             kept.push(entry);
         }

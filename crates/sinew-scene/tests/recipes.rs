@@ -49,7 +49,9 @@ fn all_mistakes_are_told_at_once_with_what_was_meant() {
         .replace("kind = \"muscle\"", "kind = \"musle\"")
         .replace("cell = \"8 mm\"", "cell = \"-8 mm\"\nmethodd = \"stuffed\"");
     let told = mistakes(&text);
-    for part in ["did you mean `humerus`?", "did you mean \"muscle\"?", "`cell` of `mesh` must be", "did you mean `method`?"] {
+    for part in
+        ["did you mean `humerus`?", "did you mean \"muscle\"?", "`cell` must be positive", "did you mean `method`?"]
+    {
         assert!(told.contains(part), "{part}\n{told}");
     }
 }

@@ -185,10 +185,10 @@ fn compare(phantom: &Phantom, facts: &ModelTissue, mesh: &CellMesh, volumes: &[f
 
 /// Distance of nine tenths of the boundary nodes to the true surface of the muscle \[m\].
 fn surface_error(phantom: &Phantom, tissues: &[usize], mesh: &CellMesh) -> f64 {
-    let nearest = |p: Vec3| {
-        tissues.iter().filter_map(|&i| phantom.surface_distance(i, p)).fold(f64::INFINITY, f64::min)
-    };
-    let mut errors: Vec<f64> = mesh.boundary_nodes().iter().map(|&node| nearest(mesh.positions()[node as usize])).collect();
+    let nearest =
+        |p: Vec3| tissues.iter().filter_map(|&i| phantom.surface_distance(i, p)).fold(f64::INFINITY, f64::min);
+    let mut errors: Vec<f64> =
+        mesh.boundary_nodes().iter().map(|&node| nearest(mesh.positions()[node as usize])).collect();
     percentile(&mut errors, 0.9)
 }
 

@@ -6,6 +6,7 @@ mod beam;
 mod child;
 mod contact;
 mod difficult;
+mod distance;
 mod first_hour;
 mod gradient;
 mod io;
@@ -74,6 +75,8 @@ enum Benchmark {
     Python(python::Arguments),
     /// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
     FirstHour(first_hour::Arguments),
+    /// Distance fields of labelled images: seconds, error, order and memory
+    Distance(distance::Arguments),
     /// Random extreme scenes: how many of them converge
     Abuse(abuse::Arguments),
 }
@@ -99,6 +102,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Anatomy(arguments) => (anatomy::measure(arguments, console)?, arguments.json),
         Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
         Benchmark::FirstHour(arguments) => (first_hour::measure(arguments, console)?, arguments.json),
+        Benchmark::Distance(arguments) => (distance::measure(arguments, console)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, console)?, arguments.json),
     };
     console::print(&if json { format!("{result}\n") } else { readable(&result) })?;

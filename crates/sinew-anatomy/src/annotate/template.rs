@@ -205,12 +205,14 @@ mod tests {
     #[test]
     fn axes_of_a_lopsided_muscle_are_found() {
         let (mesh, _) = template();
-        let lopsided = |x: Vec3| Vec3::new(x.x, x.y + 4.0 * x.y * x.y, x.z);
+        // Thinner toward larger y, which is the longer side of the middle then.
+        let lopsided = |x: Vec3| Vec3::new(x.x, x.y, x.z * (0.76 - 4.0 * x.y));
         let mesh = mesh.mapped(lopsided).unwrap().0;
         let [origin, insertion] = ends(&mesh, Vec3::unit(0));
         let axes = MuscleAxes::new(&mesh, &origin, &insertion, None).unwrap();
         assert!(axes.frame.column(0).distance(Vec3::unit(0)) < 1e-9);
-        assert!(axes.frame.column(1).distance(Vec3::unit(1)) < 1e-6);
+        // The diagonals of the cells are not symmetric, and their middles stand for their shapes.
+        assert!(axes.frame.column(1).distance(Vec3::unit(1)) < 0.02);
         assert!((axes.size.x - 0.4).abs() < 1e-12);
     }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use sinew_geometry::{Embedding, EmbeddingError};
 use sinew_math::Vec3;
 
-use super::build::{CellsOfFine, Cover, FineTets};
+use super::build::{CellsOfFine, Cover, FineTets, MAX_REACH};
 use super::error::CoverError;
 use super::lattice_cell::LatticeCell;
 use super::merge::Merged;
@@ -61,7 +61,8 @@ impl Cover {
     /// The copies of the lattice cell that holds a point, in constant time by arithmetic on indices \[Teran05\]; none
     /// where the cover has no cell.
     pub fn locate(&self, p: Vec3) -> std::ops::Range<usize> {
-        if !p.is_finite() {
+        // Beyond, coordinates of the lattice do not fit; NaN fails too.
+        if !(p.abs().max_component() < MAX_REACH * self.size()) {
             return 0..0;
         }
         let cell = LatticeCell::at(&self.lattice.locate(p));

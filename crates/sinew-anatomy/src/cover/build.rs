@@ -16,6 +16,9 @@ use crate::mesher::Lattice;
 /// bytes each.
 const MAX_CELLS: f64 = 2e9;
 
+/// Farthest cube from the origin: lattice coordinates are integers of 32 bits, counted in half cubes.
+pub(super) const MAX_REACH: f64 = 1e9;
+
 /// A coarse mesh of lattice cells around a fine mesh, which it carries.
 #[derive(Clone, Debug)]
 pub struct Cover {
@@ -185,9 +188,8 @@ fn checked_lattice(fine: &CellMesh, size: f64) -> Result<Lattice, CoverError> {
     let cubes = (bounds.size() / size).map(|n| n + 3.0);
     let reach = bounds.min.abs().max(bounds.max.abs()).max_component() / size;
     let cells = cubes.x * cubes.y * cubes.z * 12.0;
-    // Lattice coordinates are integers of 32 bits, counted in half cubes; neighbors lie two beyond.
-    if !(cells <= MAX_CELLS) || !(reach < 1e9) {
-        let fitting = (size * (cells / MAX_CELLS).cbrt().max(reach / 1e9) * 1.1).max(size);
+    if !(cells <= MAX_CELLS) || !(reach < MAX_REACH) {
+        let fitting = (size * (cells / MAX_CELLS).cbrt().max(reach / MAX_REACH) * 1.1).max(size);
         return Err(CoverError::TooFine { size, cells, limit: MAX_CELLS, fitting });
     }
     Ok(Lattice { cell: size })

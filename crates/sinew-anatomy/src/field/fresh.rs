@@ -20,6 +20,25 @@ pub(super) struct SeedBrick {
     pub values: Brick,
 }
 
+/// Bit dx + 1 + 3 (dy + 1) + 9 (dz + 1) for each of the 27 bricks around that may have distances within the band.
+///
+/// For a band of four voxels a seed reaches only beyond the faces of its own half of the brick.
+fn reached(values: &Brick, band: f64) -> u32 {
+    if band > 4.0 {
+        return (1 << 27) - 1;
+    }
+    let mut octants = [false; 8];
+    for (row, values) in values.chunks_exact(4).enumerate() {
+        octants[row & 1 | row >> 2 & 2 | row >> 4 & 4] |= values.iter().any(|v| *v < f32::INFINITY);
+    }
+    (0..27).fold(0, |bits, offset| {
+        let way = [offset % 3, offset / 3 % 3, offset / 9];
+        // The middle goes with both halves, a side with its own.
+        let fits = |octant: usize| (0..3).all(|a| way[a] == 1 || way[a] / 2 == octant >> a & 1);
+        bits | u32::from((0..8).any(|octant| octants[octant] && fits(octant))) << offset
+    })
+}
+
 /// A slot that does not exist.
 pub(super) const MISSING: u32 = u32::MAX;
 
@@ -34,14 +53,15 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// Stores the seeds, in the order of the extent, and the 26 bricks around each. `directory` says the sign of all
-    /// other bricks.
-    pub fn new(grid: FieldGrid, extent: Extent, mut directory: Vec<u32>, seeds: &[SeedBrick]) -> Self {
+    /// Stores the seeds, in the order of the extent, and the bricks around them that the band reaches. `directory` says
+    /// the sign of all other bricks.
+    pub fn new(grid: FieldGrid, extent: Extent, mut directory: Vec<u32>, seeds: &[SeedBrick], band: f64) -> Self {
         const RING: u32 = INSIDE - 1;
         const RING_INSIDE: u32 = INSIDE - 2;
-        for seed in seeds {
+        let reached: Vec<u32> = seeds.par_iter().map(|seed| reached(&seed.values, band)).collect();
+        for (seed, reached) in seeds.iter().zip(reached) {
             let [x, y, z] = extent.brick(seed.index);
-            for offset in 0..27 {
+            for offset in (0..27).filter(|offset| reached >> offset & 1 != 0) {
                 let beside = [x + offset % 3 - 1, y + offset / 3 % 3 - 1, z + offset / 9 - 1];
                 if let Some(index) = extent.index(beside) {
                     match directory[index] {

@@ -62,7 +62,7 @@ fn check(labels: &Labels, options: &LabelOptions) -> Result<(), FieldError> {
     }
     let determinant = labels.grid.axes.determinant();
     let scale = (0..3).map(|a| labels.grid.axes.column(a).norm()).product::<f64>();
-    if !(determinant.abs() > 1e-6 * scale && scale.is_finite()) || !labels.grid.origin.is_finite() {
+    if !(determinant.abs() > 1e-6 * scale && scale.is_finite() && labels.grid.origin.is_finite()) {
         return Err(FieldError::FlatAxes { determinant });
     }
     Ok(())
@@ -168,7 +168,8 @@ fn aligned_field(
     let volume = read_bits(labels, tissue, alignment, extent);
     let (directory, seeds) = seed(&volume, options.seeds);
     drop(volume);
-    Fresh::new(alignment.grid, extent, directory, &seeds).finish(&options.field)
+    let fresh = Fresh::new(alignment.grid, extent, directory, &seeds, options.field.band);
+    fresh.finish(&options.field)
 }
 
 /// The voxels of a tissue.
@@ -249,21 +250,19 @@ impl IsTissue {
 /// Signs of the bricks without seeds, and the bricks at the surface.
 pub(super) fn seed(volume: &BitVolume, seeds: Seeds) -> (Vec<u32>, Vec<SeedBrick>) {
     let blur = Blur::new();
-    let found: Vec<(u32, Option<SeedBrick>)> = (0..volume.bricks.len())
-        .into_par_iter()
-        .with_min_len(64)
-        .map(|index| {
-            let brick = volume.extent.brick(index);
-            let inside = volume.bricks[index];
-            let sign = if inside == ALL { INSIDE } else { OUTSIDE };
-            let is_seed = inside != NONE && inside != ALL || volume.border(brick) != NONE;
-            let values = || match seeds {
-                Seeds::Blurred => blur.distances(volume, brick),
-                Seeds::HalfCell => half_cells(volume, brick),
-            };
-            (sign, is_seed.then(|| SeedBrick { index, inside, values: values() }))
-        })
-        .collect();
-    let directory = found.iter().map(|(sign, _)| *sign).collect();
-    (directory, found.into_iter().filter_map(|(_, seed)| seed).collect())
+    let signs = volume.bricks.par_iter().map(|bits| if *bits == ALL { INSIDE } else { OUTSIDE });
+    let is_seed = |index: &usize| {
+        let bits = volume.bricks[*index];
+        bits != NONE && bits != ALL || volume.border(volume.extent.brick(*index)) != NONE
+    };
+    let indices: Vec<usize> = (0..volume.bricks.len()).into_par_iter().with_min_len(64).filter(is_seed).collect();
+    let brick = |&index: &usize| {
+        let brick = volume.extent.brick(index);
+        let values = match seeds {
+            Seeds::Blurred => blur.distances(volume, brick),
+            Seeds::HalfCell => half_cells(volume, brick),
+        };
+        SeedBrick { index, inside: volume.bricks[index], values }
+    };
+    (signs.collect(), indices.par_iter().map(brick).collect())
 }

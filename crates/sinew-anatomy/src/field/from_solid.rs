@@ -73,7 +73,7 @@ impl DistanceField {
 
 /// The bricks of a box on a grid.
 pub(super) fn extent_of(bounds: Aabb, grid: FieldGrid) -> Result<Extent, FieldError> {
-    if !(grid.voxel > 0.0 && grid.voxel.is_finite()) || !grid.origin.is_finite() {
+    if !(grid.voxel > 0.0 && grid.voxel.is_finite() && grid.origin.is_finite()) {
         return Err(FieldError::BadVoxel { voxel: grid.voxel });
     }
     if bounds.is_empty() || !bounds.min.is_finite() || !bounds.max.is_finite() {

@@ -46,7 +46,7 @@ impl DistanceField {
             .collect();
         let sign = |bits: &Bits| if *bits == ALL { INSIDE } else { OUTSIDE };
         let directory = volume.bricks.iter().map(sign).collect();
-        let field = Fresh::new(grid, extent, directory, &seeds).finish(options);
+        let field = Fresh::new(grid, extent, directory, &seeds, options.band).finish(options);
         if field.is_empty() { Err(FieldError::Nothing { voxel: grid.voxel }) } else { Ok(field) }
     }
 }

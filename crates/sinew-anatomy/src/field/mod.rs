@@ -31,6 +31,8 @@ mod resample;
 mod smooth;
 mod stored;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod thin;
 mod volume;
 

@@ -14,7 +14,7 @@ impl DistanceField {
         let steps = (distance.abs() / reach).ceil().min(1e4);
         for _ in 0..steps as usize {
             let shift = (distance / steps) as f32;
-            *self = self.mapped(|_, value| value - shift).redistanced(&options, Trust::Zeros);
+            *self = self.mapped(|_, value| value - shift).redistanced(&options, Trust::Values(0.0));
         }
     }
 

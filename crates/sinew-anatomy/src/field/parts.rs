@@ -102,7 +102,7 @@ impl<'a> Joined<'a> {
         let mut beside = brick;
         beside[way / 2] += if way % 2 == 1 { 1 } else { -1 };
         let other = self.field.extent.index(beside);
-        if other.is_some() && way % 2 == 0 {
+        if other.is_some() && way.is_multiple_of(2) {
             return;
         }
         let axis = way / 2;
@@ -240,6 +240,9 @@ impl DistanceField {
     pub(super) fn split(&self) -> Vec<Self> {
         let mut joined = Joined::new(self);
         let parts = joined.parts(true);
+        if parts.len() == 1 {
+            return vec![self.clone()];
+        }
         let others = |kept: usize| (0..parts.len()).filter(move |i| *i != kept);
         (0..parts.len())
             .map(|kept| {

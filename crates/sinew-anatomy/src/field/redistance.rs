@@ -44,7 +44,7 @@ impl DistanceField {
             .into_iter()
             .filter_map(|seed| Some(SeedBrick { index: extent.index(signs.extent.brick(seed.index))?, ..seed }))
             .collect();
-        Fresh::new(self.grid, extent, directory, &seeds).finish(options)
+        Fresh::new(self.grid, extent, directory, &seeds, options.band).finish(options)
     }
 
     /// Which voxels are inside.

@@ -10,7 +10,7 @@ use sinew_geometry::Aabb;
 use sinew_math::{Mat3, Vec3};
 
 use super::bits::set;
-use super::blur::inverse_heaviside;
+use super::blur::Inverse;
 use super::distance_field::{Brick, DistanceField, FieldGrid, INSIDE, OUTSIDE};
 use super::extent::{VOLUME, voxel_of};
 use super::from_labels::{IsTissue, VoxelBox};
@@ -73,6 +73,7 @@ struct Soft {
     voxels_per_meter: Mat3,
     /// σ² A Aᵀ \[m²\].
     covariance: Mat3,
+    inverse: Inverse,
 }
 
 impl Soft {
@@ -100,6 +101,7 @@ impl Soft {
             soft,
             voxels_per_meter: axes.inverse(),
             covariance: axes.mul_transpose(&axes) * (WIDTH * WIDTH),
+            inverse: Inverse::new(),
         }
     }
 
@@ -150,6 +152,20 @@ impl Soft {
         (value, self.voxels_per_meter.transpose_mul_vec(slope))
     }
 
+    /// d/σ at a point with the blurred value h. The blur moved the surface by ½ Σ : ∇∇φ, which is half of σ² times the
+    /// second differences along the axes of the image.
+    fn unshrunk(&self, labels: &Labels, p: Vec3, h: f64) -> f64 {
+        let rough = self.inverse.at(h as f32);
+        if rough.abs() > 1.5 {
+            return f64::from(rough);
+        }
+        let beside = |way: Vec3| self.inverse.at(self.sample(labels, p + way).0 as f32);
+        let along = |axis: usize| labels.grid.axes.column(axis);
+        let bend: f32 = (0..3).map(|axis| beside(along(axis)) + beside(-along(axis)) - 2.0 * rough).sum();
+        // Less than the curvature of the smallest ball that the blur resolves.
+        f64::from(rough - (0.5 * (WIDTH * WIDTH) as f32 * bend).clamp(-0.5, 0.5))
+    }
+
     /// Signed distance \[m\]. The sign is that of the nearest voxel, so that thin parts remain.
     fn distance(&self, labels: &Labels, p: Vec3, voxel: f64, limit: f64) -> f64 {
         let (h, slope) = self.sample(labels, p);
@@ -160,9 +176,8 @@ impl Soft {
             return far;
         }
         let normal = slope / length;
-        // The voxels themselves are half a voxel wide on each side, and so is their interpolation.
         let width = normal.dot(self.covariance * normal).sqrt();
-        let signed = width * inverse_heaviside(h.clamp(1e-6, 1.0 - 1e-6));
+        let signed = width * self.unshrunk(labels, p, h);
         let least = 0.02 * voxel;
         let thin = 0.3 * width / WIDTH;
         match inside {

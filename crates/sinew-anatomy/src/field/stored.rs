@@ -46,7 +46,7 @@ impl DistanceField {
         }
         let [voxel, x, y, z, band] = numbers;
         let grid = FieldGrid { voxel, origin: Vec3::new(x, y, z) };
-        let bricks = chunks.iter().map(|chunk| brick_of(chunk)).collect();
+        let bricks = chunks.iter().map(brick_of).collect();
         Some(Self { grid, band, extent: Extent { low, size }, directory, bricks })
     }
 }

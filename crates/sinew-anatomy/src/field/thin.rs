@@ -2,34 +2,55 @@
 
 use rayon::prelude::*;
 
-use super::bits::{BitVolume, NONE, has, set};
-use super::distance_field::DistanceField;
-use super::extent::{Extent, VOLUME, voxel_of};
-use super::options::FieldError;
+use super::bits::{BitVolume, Bits, NONE, has, set as put};
+use super::distance_field::{DistanceField, INSIDE, OUTSIDE};
+use super::extent::{VOLUME, voxel_of};
+use super::options::FieldOptions;
+use super::redistance::Trust;
 
 /// A part is thin if it stands out of the opened body by more than this \[voxels\]: noise and edges do not.
 const STANDS_OUT: f64 = 1.25;
 /// Voxels around a thin part that are spared with it.
 const MARGIN: usize = 3;
 
-/// The voxels near parts thinner than `thickness` voxels, within an extent.
-pub(super) fn thin_parts(field: &DistanceField, thickness: f64, extent: Extent) -> Result<BitVolume, FieldError> {
-    let mut opened = field.clone();
-    opened.open(0.5 * thickness * field.grid.voxel)?;
-    let stands_out = (STANDS_OUT * field.grid.voxel) as f32;
-    let bits = |index| {
-        let brick = extent.brick(index);
+/// Adds the voxels of parts thinner than `thickness` voxels to a set.
+pub(super) fn add_thin_parts(field: &DistanceField, thickness: f64, set: &mut BitVolume) {
+    let radius = 0.5 * thickness;
+    // What is farther than the radius from the eroded body is not in the opened one.
+    let options = FieldOptions { band: (radius + STANDS_OUT + 0.5).clamp(2.0, 7.0), ..FieldOptions::default() };
+    let shift = (radius * field.grid.voxel) as f32;
+    let eroded = field.mapped(|_, value| value + shift).redistanced(&options, Trust::Values(0.0));
+    let stands_out = ((radius + STANDS_OUT) * field.grid.voxel) as f32;
+    let bits = |index: usize| {
+        let brick = field.extent.brick(index);
+        let (own, rest) = (field.directory[index], eroded.entry(brick));
+        // Nothing inside, or all of it is still there.
+        if own == OUTSIDE || rest == INSIDE {
+            return None;
+        }
         let mut bits = NONE;
         for local in 0..VOLUME {
             let voxel = voxel_of(brick, local);
-            if field.value32(voxel) < 0.0 && opened.value32(voxel) > stands_out {
-                set(&mut bits, local);
+            if field.value32(voxel) < 0.0 && eroded.value32(voxel) > stands_out {
+                put(&mut bits, local);
             }
         }
-        bits
+        (bits != NONE).then_some((brick, bits))
     };
-    let bricks = (0..extent.len()).into_par_iter().map(bits).collect();
-    Ok((0..MARGIN).fold(BitVolume { extent, bricks }, |volume, _| grown(&volume)))
+    let found: Vec<([i32; 3], Bits)> = (0..field.directory.len()).into_par_iter().filter_map(bits).collect();
+    for (brick, bits) in found {
+        if let Some(index) = set.extent.index(brick) {
+            (0..8).for_each(|z| set.bricks[index][z] |= bits[z]);
+        }
+    }
+}
+
+/// A set with all voxels close to it.
+pub(super) fn with_margin(set: BitVolume) -> BitVolume {
+    if set.bricks.par_iter().all(|bits| *bits == NONE) {
+        return set;
+    }
+    (0..MARGIN).fold(set, |set, _| grown(&set))
 }
 
 /// All voxels of a set, and their neighbors across faces.
@@ -47,13 +68,6 @@ fn grown(volume: &BitVolume) -> BitVolume {
 }
 
 impl BitVolume {
-    /// Adds all voxels of another set on the same extent.
-    pub fn join(&mut self, other: &Self) {
-        for (own, other) in self.bricks.iter_mut().zip(&other.bricks) {
-            (0..8).for_each(|z| own[z] |= other[z]);
-        }
-    }
-
     /// Whether a voxel is in the set.
     pub fn has(&self, brick: [i32; 3], local: usize) -> bool {
         has(self.brick(brick), local)

@@ -32,6 +32,9 @@ pub(super) struct Conditioned {
 /// Takes the cells of enveloped nodes and conditions their boundary.
 pub(super) fn condition(solid: &dyn Solid, lattice: Soup) -> Result<Conditioned, MeshError> {
     let distances: Vec<f64> = lattice.positions.par_iter().map(|x| solid.distance(*x)).collect();
+    if let Some(node) = distances.iter().position(|distance| distance.is_nan()) {
+        return Err(MeshError::NotFinite { at: lattice.positions[node] });
+    }
     let stars = Stars::new(lattice.positions.len(), &lattice.tets);
     let mut enveloped = enveloped_nodes(solid, &lattice, &stars, &distances);
     let mut first_count = None;
@@ -58,7 +61,7 @@ pub(super) fn condition(solid: &dyn Solid, lattice: Soup) -> Result<Conditioned,
 /// Whether every edge of each node is inside for [`ENVELOPED`] of its length.
 fn enveloped_nodes(solid: &dyn Solid, lattice: &Soup, stars: &Stars, distances: &[f64]) -> Vec<bool> {
     let is_enveloped = |neighbors: &mut Vec<u32>, node: usize| {
-        if distances[node] >= 0.0 || distances[node].is_nan() {
+        if distances[node] >= 0.0 {
             return false;
         }
         neighbors_into(node as u32, stars, &lattice.tets, neighbors);
@@ -209,7 +212,7 @@ fn parts_of_star(node: u32, cells: &[u32], tets: &[[u32; 4]]) -> Vec<u32> {
 }
 
 /// Nodes whose triangles form more than one fan, sorted.
-fn nodes_with_many_fans(triangles: &[[u32; 3]]) -> Vec<u32> {
+pub(super) fn nodes_with_many_fans(triangles: &[[u32; 3]]) -> Vec<u32> {
     let mut corners: Vec<(u32, u32, u32)> =
         triangles.iter().flat_map(|[a, b, c]| [(*a, *b, *c), (*b, *c, *a), (*c, *a, *b)]).collect();
     corners.sort_unstable();

@@ -40,6 +40,9 @@ mod surface;
 mod tests;
 mod tree;
 
+#[cfg(test)]
+mod experiments;
+
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 use thiserror::Error;

@@ -95,7 +95,13 @@ pub(super) struct Part {
 impl Part {
     pub fn new(add: Vec<Form>, cut: Vec<Form>, blend: f64) -> Self {
         let bounds = add.iter().fold(Aabb::EMPTY, |bounds, form| bounds.union(&form.bounds())).grown(blend);
-        let add = add.into_iter().map(|form| { let bounds = form.bounds(); (form, bounds) }).collect();
+        let add = add
+            .into_iter()
+            .map(|form| {
+                let bounds = form.bounds();
+                (form, bounds)
+            })
+            .collect();
         Self { add, cut, blend, bounds }
     }
 

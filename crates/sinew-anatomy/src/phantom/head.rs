@@ -32,7 +32,9 @@ fn both(make: impl Fn(f64) -> Form) -> [Form; 2] {
 }
 
 fn bones() -> Vec<Bone> {
-    let eye = |side: f64, name: &str| Bone::new(name, 0.0, vec![ellipsoid([31.0 * side, 24.0, 26.0], [12.0; 3])]).kind(TissueKind::Eye);
+    let eye = |side: f64, name: &str| {
+        Bone::new(name, 0.0, vec![ellipsoid([31.0 * side, 24.0, 26.0], [12.0; 3])]).kind(TissueKind::Eye)
+    };
     let tooth = TissueKind::Tooth;
     vec![
         Bone::cut("skull", 6.0, skull(), cavities()),
@@ -67,7 +69,8 @@ fn skull() -> Vec<Form> {
 }
 
 fn cavities() -> Vec<Form> {
-    let mut forms = vec![ellipsoid([0.0, -32.0, 50.0], [63.5, 81.0, 55.0]), ellipsoid([0.0, 58.0, -1.0], [11.0, 22.0, 13.0])];
+    let mut forms =
+        vec![ellipsoid([0.0, -32.0, 50.0], [63.5, 81.0, 55.0]), ellipsoid([0.0, 58.0, -1.0], [11.0, 22.0, 13.0])];
     forms.extend(both(|x| ellipsoid([31.0 * x, 30.0, 26.0], [17.0, 28.0, 15.5])));
     // The canal of the spine.
     forms.push(cone([0.0, -45.0, 10.0], [0.0, -45.0, -20.0], 15.0, 14.0));
@@ -75,7 +78,13 @@ fn cavities() -> Vec<Form> {
 }
 
 fn jaw() -> Vec<Form> {
-    let body = [[-47.0, -12.0, -46.0, 6.0], [-41.0, 10.0, -58.0, 7.5], [-28.0, 32.0, -70.0, 8.0], [-11.0, 45.0, -76.0, 8.5], [0.0, 47.0, -77.0, 9.0]];
+    let body = [
+        [-47.0, -12.0, -46.0, 6.0],
+        [-41.0, 10.0, -58.0, 7.5],
+        [-28.0, 32.0, -70.0, 8.0],
+        [-11.0, 45.0, -76.0, 8.5],
+        [0.0, 47.0, -77.0, 9.0],
+    ];
     let mut forms = chain(&body);
     forms.extend(chain(&body.map(|[x, y, z, r]| [-x, y, z, r])));
     forms.extend(arch(44.0, -58.0, 6.0));
@@ -122,11 +131,24 @@ fn face() -> Vec<Form> {
         ellipsoid([0.0, -32.0, 48.0], [75.0, 93.0, 67.0]),
         ellipsoid([0.0, 10.0, -22.0], [62.0, 46.0, 66.0]),
         cone([0.0, 47.0, 30.0], [0.0, 64.0, -9.0], 7.0, 9.0),
-        ellipsoid([0.0, 46.0, -42.0], [24.0, 13.0, 20.0]),
+        ellipsoid([0.0, 46.0, -40.0], [26.0, 15.0, 22.0]),
         ellipsoid([0.0, 40.0, -78.0], [22.0, 15.0, 16.0]),
         cone([0.0, -38.0, -10.0], [0.0, -42.0, -135.0], 50.0, 54.0),
     ];
-    forms.extend(both(|x| ellipsoid([56.0 * x, -2.0, -24.0], [17.0, 30.0, 40.0])));
+    forms.extend(both(|x| ellipsoid([54.0 * x, -2.0, -24.0], [19.0, 32.0, 42.0])));
+    // Over the jaw, the cheekbones and the temples.
+    for x in [-1.0, 1.0] {
+        forms.extend(chain(&[
+            [45.0 * x, -14.0, -46.0, 17.0],
+            [39.0 * x, 10.0, -58.0, 16.0],
+            [26.0 * x, 31.0, -71.0, 16.0],
+            [0.0, 40.0, -76.0, 18.0],
+        ]));
+        forms.push(cone([50.0 * x, 27.0, 8.0], [58.0 * x, 6.0, 5.0], 12.0, 13.0));
+        forms.push(cone([20.0 * x, 43.0, 0.0], [46.0 * x, 29.0, 10.0], 15.0, 12.0));
+        forms.push(cone([46.0 * x, 29.0, 42.0], [8.0 * x, 45.0, 46.0], 11.0, 13.0));
+    }
+    forms.extend(both(|x| ellipsoid([58.0 * x, -8.0, 36.0], [22.0, 40.0, 42.0])));
     forms.extend(both(|x| ellipsoid([9.0 * x, 55.0, -14.0], [6.5, 8.0, 6.5])));
     forms.extend(both(|x| ellipsoid([78.0 * x, -30.0, 8.0], [5.0, 13.0, 26.0])));
     forms
@@ -152,10 +174,20 @@ fn chewing(side: &'static str, x: f64) -> [Row; 3] {
     let name = |right, left| if side == "right" { right } else { left };
     [
         Row::drawn(name("right_masseter", "left_masseter"), bones, [300.0, 26.0, 10.0], &masseter)
-            .belly(0.0, 1.0).flat([2.6, 2.4, 2.4], [[x, 0.2, 0.0]; 2]).ends(0.6, 0.6).reach(12.0, 22.0),
+            .belly(0.0, 1.0)
+            .flat([2.6, 2.4, 2.4], [[x, 0.2, 0.0]; 2])
+            .ends(0.6, 0.6)
+            .reach(12.0, 22.0)
+            .sides(&[[[47.0 * x, 0.0, -30.0], [x, 0.0, 0.1]]]),
         Row::drawn(name("right_temporalis", "left_temporalis"), bones, [250.0, 32.0, 0.0], &temporalis)
-            .belly(0.0, 0.85).flat([7.0, 4.5, 1.6], [[x, 0.0, 0.2], [x, 0.3, 0.2]]).ends(0.5, 0.2).reach(50.0, 10.0),
+            .belly(0.0, 0.85)
+            .flat([7.0, 4.5, 1.6], [[x, 0.0, 0.2], [x, 0.3, 0.2]])
+            .ends(0.5, 0.2)
+            .reach(50.0, 10.0),
         Row::drawn(name("right_medial_pterygoid", "left_medial_pterygoid"), bones, [150.0, 9.0, 10.0], &pterygoid)
-            .belly(0.0, 1.0).flat([2.0, 1.8, 2.2], [[x, 0.2, 0.3]; 2]).ends(0.5, 0.5).reach(10.0, 15.0),
+            .belly(0.0, 1.0)
+            .flat([2.0, 1.8, 2.2], [[x, 0.2, 0.3]; 2])
+            .ends(0.5, 0.5)
+            .reach(10.0, 15.0),
     ]
 }

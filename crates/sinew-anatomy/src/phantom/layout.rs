@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
 use super::form::{Part, outside};
@@ -25,7 +26,7 @@ const TENDON_RADIUS: f64 = 1.6e-3;
 const INSET: f64 = 1.5e-3;
 
 /// Rounds of leading lines around bones and past each other; 40 more change nothing visible.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 40;
 
 /// What a phantom is made from.
 pub(super) struct Plan {
@@ -46,8 +47,10 @@ pub(super) struct Plan {
 /// Makes the phantom. The tables are ours, so a bone that they do not have is a mistake in them.
 pub(super) fn build(plan: Plan) -> Phantom {
     let mut list = List::default();
-    let firm: Vec<(Part, usize)> = plan.firm.into_iter().map(|bone| list.part(bone, Owner::Firm)).collect();
+    let firm: Vec<(Part, Option<usize>)> = plan.firm.into_iter().map(|bone| list.part(bone, Owner::Firm)).collect();
     let ends: Vec<[usize; 2]> = plan.rows.iter().map(|row| row.bones.map(|bone| list.find(bone))).collect();
+    let part = |bone: usize| firm.iter().find(|(_, tissue)| *tissue == Some(bone)).map_or(&firm[0].0, |(part, _)| part);
+    let ends: Vec<[&Part; 2]> = ends.iter().map(|bones| bones.map(part)).collect();
     let lines = lead(&plan.rows, &ends, &firm, plan.swelling);
     let mut attachments = Vec::new();
     let mut units = Vec::new();
@@ -105,12 +108,14 @@ impl List {
         self.drafts.len() - 1
     }
 
-    fn part(&mut self, bone: Bone, owner: fn(usize) -> Owner) -> (Part, usize) {
-        let Bone { name, kind, belongs_to, part } = bone;
-        let draft = Draft { name, kind, belongs_to, literature_volume: None, pennation: 0.0 };
-        let tissue = self.add(draft, owner(self.count));
+    fn part(&mut self, bone: Bone, owner: fn(usize) -> Owner) -> (Part, Option<usize>) {
+        let Bone { name, kind, belongs_to, part, is_hidden } = bone;
         self.count += 1;
-        (part, tissue)
+        if is_hidden {
+            return (part, None);
+        }
+        let draft = Draft { name, kind, belongs_to, literature_volume: None, pennation: 0.0 };
+        (part, Some(self.add(draft, owner(self.count - 1))))
     }
 
     fn find(&self, name: &str) -> usize {
@@ -139,11 +144,8 @@ impl List {
             };
             exists.then(|| self.add(draft, Owner::Unit(i, portion)))
         };
-        let tissues = [
-            tendon(row.belly[0] > 0.0, "origin_tendon", 0),
-            Some(belly),
-            tendon(row.belly[1] < 1.0, "tendon", 2),
-        ];
+        let tissues =
+            [tendon(row.belly[0] > 0.0, "origin_tendon", 0), Some(belly), tendon(row.belly[1] < 1.0, "tendon", 2)];
         let length = sweep.length();
         // A fleshy end has no cut: the rounding beyond the last station is belly, too.
         let cut = [
@@ -151,7 +153,8 @@ impl List {
             if row.belly[1] < 1.0 { row.belly[1] * length } else { length + 1.0 },
         ];
         let bones = row.bones.map(|bone| self.find(bone));
-        Unit { sweep, cut, tissues, pennation: row.pennation.to_radians(), reach: row.reach.map(|r| r * 1e-3), bones }
+        let sides = row.sides.iter().map(|&[p, normal]| [meters(p), Vec3::from(normal).normalized()]).collect();
+        Unit { sweep, cut, tissues, sides, reach: row.reach.map(|r| r * 1e-3), bones }
     }
 
     fn attachments(&self, unit: &Unit) -> [Attachment; 2] {
@@ -165,10 +168,7 @@ impl List {
             point,
             reach: unit.reach[end],
         };
-        [
-            at(0, AttachmentKind::Origin, stations[0].p),
-            at(1, AttachmentKind::Insertion, stations[stations.len() - 1].p),
-        ]
+        [at(0, AttachmentKind::Origin, stations[0].p), at(1, AttachmentKind::Insertion, stations[stations.len() - 1].p)]
     }
 }
 
@@ -185,7 +185,9 @@ fn resample(path: &[Vec3]) -> Vec<Vec3> {
         let [a, b, c, d] = [at(i - 1), at(i), at(i + 1), at(i + 2)];
         for k in 0..32 {
             let t = f64::from(k) / 32.0;
-            let curve = b * 2.0 + (c - a) * t + (a * 2.0 - b * 5.0 + c * 4.0 - d) * (t * t)
+            let curve = b * 2.0
+                + (c - a) * t
+                + (a * 2.0 - b * 5.0 + c * 4.0 - d) * (t * t)
                 + (b * 3.0 - a - c * 3.0 + d) * (t * t * t);
             dense.push(curve * 0.5);
         }
@@ -216,10 +218,13 @@ fn equal_steps(points: &[Vec3]) -> Vec<Vec3> {
     (0..=count).map(at).collect()
 }
 
-fn firm_distance(firm: &[(Part, usize)], p: Vec3) -> f64 {
-    firm.iter().fold(f64::INFINITY, |least, (part, _)| {
-        if outside(&part.bounds, p) < least { least.min(part.distance(p)) } else { least }
-    })
+fn firm_distance(firm: &[(Part, Option<usize>)], p: Vec3) -> f64 {
+    firm.iter().fold(
+        f64::INFINITY,
+        |least, (part, _)| {
+            if outside(&part.bounds, p) < least { least.min(part.distance(p)) } else { least }
+        },
+    )
 }
 
 /// Direction away from the nearest firm part.
@@ -257,6 +262,12 @@ impl Lead {
         (0..self.rest.len()).map(|k| self.at(k)).collect()
     }
 
+    /// A box around all the room that it wants.
+    fn bounds(&self) -> Aabb {
+        let room = self.from_lines.iter().copied().fold(0.0, f64::max);
+        Aabb::from_points(&self.points()).grown(room)
+    }
+
     /// Spreads displacements along the line, so that it stays smooth. Its ends stay.
     fn smooth(&mut self) {
         let old = self.shift.clone();
@@ -265,7 +276,7 @@ impl Lead {
         }
     }
 
-    fn avoid_bones(&mut self, firm: &[(Part, usize)]) {
+    fn avoid_bones(&mut self, firm: &[(Part, Option<usize>)]) {
         for k in 1..self.rest.len() - 1 {
             let p = self.at(k);
             let distance = firm_distance(firm, p);
@@ -277,10 +288,10 @@ impl Lead {
 }
 
 /// Lines from bone to bone that pass bones and each other.
-fn lead(rows: &[Row], ends: &[[usize; 2]], firm: &[(Part, usize)], swelling: &[f64]) -> Vec<Vec<Vec3>> {
+fn lead(rows: &[Row], ends: &[[&Part; 2]], firm: &[(Part, Option<usize>)], swelling: &[f64]) -> Vec<Vec<Vec3>> {
     let mut leads: Vec<Lead> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
-        leads.push(start(row, ends[i].map(|bone| &firm[bone].0), swelling.get(i).copied().unwrap_or(1.0)));
+        leads.push(start(row, ends[i], swelling.get(i).copied().unwrap_or(1.0)));
     }
     for round in 0..ROUNDS {
         part_lines(&mut leads);
@@ -306,7 +317,8 @@ fn start(row: &Row, ends: [&Part; 2], swelling: f64) -> Lead {
     let total = lengths(&rest)[last];
     let room = |k: usize, tendon: f64, belly: f64, extra: f64| {
         let f = k as f64 / last as f64;
-        let full = if f < row.belly[0] || f > row.belly[1] { sections[k].1 * tendon + extra } else { sections[k].1 * belly };
+        let full =
+            if f < row.belly[0] || f > row.belly[1] { sections[k].1 * tendon + extra } else { sections[k].1 * belly };
         // Ends are on bones: the room opens over the attachment.
         let open = |length: f64, reach: f64| (length / (1e-3 * reach).min(15e-3)).min(1.0);
         full * open(f * total, row.reach[0]).min(open((1.0 - f) * total, row.reach[1]))
@@ -318,10 +330,11 @@ fn start(row: &Row, ends: [&Part; 2], swelling: f64) -> Lead {
 
 /// Pushes stations of different lines apart, half each; the order is that of the table.
 fn part_lines(leads: &mut [Lead]) {
+    let boxes: Vec<Aabb> = leads.iter().map(Lead::bounds).collect();
     for i in 1..leads.len() {
         let (before, from) = leads.split_at_mut(i);
         let own = &mut from[0];
-        for other in before {
+        for (_, other) in before.iter_mut().enumerate().filter(|(j, _)| boxes[*j].overlaps(&boxes[i])) {
             for k in 1..own.rest.len() - 1 {
                 for m in 1..other.rest.len() - 1 {
                     let (want, way) = (own.from_lines[k] + other.from_lines[m], own.at(k) - other.at(m));
@@ -362,7 +375,13 @@ fn sections(row: &Row, line: &[Vec3], swelling: f64) -> Vec<(f64, f64)> {
         let f = k as f64 / last as f64;
         let (w, end) = bulge(f);
         // A tendon is 1.6 times as thick where it takes up the fibers, and tapers within a third of its length.
-        let into = if f < from { (from - f) / from } else if f > to { (f - to) / (1.0 - to) } else { 0.0 };
+        let into = if f < from {
+            (from - f) / from
+        } else if f > to {
+            (f - to) / (1.0 - to)
+        } else {
+            0.0
+        };
         let taper = 1.6 - 0.6 * (3.0 * into).min(1.0);
         let foot = if is_fleshy[end] { row.ends[end] * largest } else { taper * tendon };
         let area = foot + (largest - foot) * w;

@@ -23,10 +23,10 @@ pub(super) struct Unit {
     pub cut: [f64; 2],
     /// Tissues of origin tendon, belly and insertion tendon.
     pub tissues: [Option<usize>; 3],
-    /// Angle of the fibers to the line of action \[rad\].
-    pub pennation: f64,
     /// Lengths \[m\] at both ends along which it lies on its bone.
     pub reach: [f64; 2],
+    /// Planes (a point and the unit normal to the side it keeps to) that it does not cross near its origin.
+    pub sides: Vec<[Vec3; 2]>,
     /// Tissues of the bones of origin and insertion.
     pub bones: [usize; 2],
 }
@@ -47,6 +47,13 @@ impl Unit {
     fn gap(&self, s: f64, full: f64) -> f64 {
         let beyond = (s - self.reach[0]).min(self.sweep.length() - self.reach[1] - s);
         full * (beyond / RAMP).clamp(0.0, 1.0)
+    }
+
+    /// Signed distance \[m\]: the sweep's, cut by the planes. Beyond the reach of the origin a plane yields, so that what
+    /// passes the edge of the bone may cross it.
+    fn distance(&self, p: Vec3, seen: &Seen) -> f64 {
+        let slack = (seen.s - self.reach[0]).max(0.0);
+        self.sides.iter().fold(seen.distance, |distance, [q, normal]| distance.max((*q - p).dot(*normal) - slack))
     }
 
     /// Distance \[m\] along the line to a portion, negative within.
@@ -70,11 +77,11 @@ pub(super) enum Owner {
 /// Everything that competes for space.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// Bones, teeth and the like with their tissues; the deeper one wins.
-    pub firm: Vec<(Part, usize)>,
+    /// Bones, teeth and the like with their tissues, and cavities without; the deeper one wins.
+    pub firm: Vec<(Part, Option<usize>)>,
     pub units: Vec<Unit>,
     /// What gets the rest; the first one wins.
-    pub soft: Vec<(Part, usize)>,
+    pub soft: Vec<(Part, Option<usize>)>,
     pub owners: Vec<Owner>,
     /// Width \[m\] of joints between bones.
     pub joint_gap: f64,
@@ -100,7 +107,7 @@ impl Model {
     pub fn near(&self, center: Vec3, radius: f64) -> Near {
         let margin = radius + 1e-9;
         let reach = margin + self.joint_gap.max(self.muscle_gap);
-        let within = |parts: &[(Part, usize)], reach: f64| {
+        let within = |parts: &[(Part, Option<usize>)], reach: f64| {
             (0..parts.len()).filter(|&i| outside(&parts[i].0.bounds, center) <= reach).collect()
         };
         let units = self.units.iter().enumerate();
@@ -116,7 +123,7 @@ impl Model {
             let distance = self.firm[i].0.distance(p);
             if distance < bone.0 {
                 second = bone.0;
-                bone = (distance, Some(self.firm[i].1));
+                bone = (distance, self.firm[i].1);
             } else {
                 second = second.min(distance);
             }
@@ -125,7 +132,7 @@ impl Model {
             return bone.1.filter(|_| bone.0 - second + self.joint_gap < 0.0);
         }
         self.unit_at(p, near, bone.0).unwrap_or_else(|| {
-            near.soft.iter().find(|&&i| self.soft[i].0.distance(p) < 0.0).map(|&i| self.soft[i].1)
+            near.soft.iter().find(|&&i| self.soft[i].0.distance(p) < 0.0).and_then(|&i| self.soft[i].1)
         })
     }
 
@@ -136,7 +143,7 @@ impl Model {
             let unit = &self.units[*i];
             let seen = unit.sweep.see(p, segments.iter().copied());
             let q = seen.q * unit.weight(seen.s);
-            if seen.q < 1.0 && best.is_none_or(|(least, _, _)| q < least) {
+            if unit.distance(p, &seen) < 0.0 && best.is_none_or(|(least, _, _)| q < least) {
                 best = Some((q, unit, seen.s));
             }
         }
@@ -176,7 +183,7 @@ impl Model {
             return apart;
         }
         let seen = unit.sweep.see_all(p);
-        let mut distance = seen.distance.max(unit.to_portion(seen.s, portion));
+        let mut distance = unit.distance(p, &seen).max(unit.to_portion(seen.s, portion));
         let gap = unit.gap(seen.s, self.muscle_gap);
         distance = distance.max(gap - self.firm_distance(p, None, gap - distance));
         for (j, other) in self.units.iter().enumerate() {
@@ -195,7 +202,7 @@ impl Model {
         }
         for unit in &self.units {
             if outside(&unit.sweep.bounds, p) <= (-distance).max(0.0) {
-                distance = distance.max(-unit.sweep.see_all(p).distance);
+                distance = distance.max(-unit.distance(p, &unit.sweep.see_all(p)));
             }
         }
         distance
@@ -209,7 +216,7 @@ fn yielded(unit: &Unit, seen: &Seen, other: &Unit, p: Vec3, wins_ties: bool) -> 
     let difference = seen.q * own - there.q * theirs;
     let depth = difference / (own / seen.b + theirs / there.b);
     let depth = if difference == 0.0 && wins_ties { f64::MIN_POSITIVE } else { depth };
-    depth.min(-there.distance)
+    depth.min(-other.distance(p, &there))
 }
 
 /// Segments of a line that are nearest to any point of a ball, if the ball can touch the sweep.

@@ -48,7 +48,8 @@ impl Phantom {
     /// A box that holds all tissues.
     pub fn bounds(&self) -> Aabb {
         let model = &self.model;
-        let parts = model.firm.iter().chain(&model.soft).map(|(part, _)| part.bounds);
+        let parts = model.firm.iter().chain(&model.soft).filter(|(_, tissue)| tissue.is_some());
+        let parts = parts.map(|(part, _)| part.bounds);
         parts.chain(model.units.iter().map(|unit| unit.sweep.bounds)).fold(Aabb::EMPTY, |all, one| all.union(&one))
     }
 
@@ -92,8 +93,8 @@ impl Phantom {
 
     /// Voxels around everything, with a margin of two; centers are at multiples of the voxel.
     fn grid(&self, voxel: f64) -> VoxelGrid {
-        // `max` and `min` also turn NaN into a number.
-        let voxel = voxel.max(0.2e-3).min(20e-3);
+        // What is no number becomes the largest voxel, too.
+        let voxel = if voxel < 20e-3 { voxel.max(0.2e-3) } else { 20e-3 };
         let bounds = self.bounds().grown(2.0 * voxel);
         let first = (bounds.min / voxel).map(f64::floor);
         let count = (bounds.max / voxel).map(f64::ceil) - first;
@@ -188,7 +189,7 @@ fn position(grid: &VoxelGrid, index: usize) -> [usize; 3] {
 fn across(grid: &VoxelGrid, voxels: &[u16], voxel: usize, side: usize) -> Option<u16> {
     let mut at = position(grid, voxel);
     let axis = side / 2;
-    at[axis] = at[axis].checked_add_signed(if side % 2 == 0 { 1 } else { -1 }).filter(|&i| i < grid.size[axis])?;
+    at[axis] = at[axis].checked_add_signed([1, -1][side % 2]).filter(|&i| i < grid.size[axis])?;
     let (own, other) = (voxels[voxel], voxels[grid.index(at)]);
     (own != 0 && other != 0 && own != other).then_some(other)
 }
@@ -197,8 +198,7 @@ fn blob(grid: &VoxelGrid, voxels: &mut [u16], center: usize, radius: f64, other:
     let (own, at) = (voxels[center], position(grid, center));
     let range = |axis: usize| at[axis].saturating_sub(2)..(at[axis] + 3).min(grid.size[axis]);
     for (k, j, i) in range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| (k, j, i)))) {
-        let squared: f64 =
-            [i, j, k].iter().zip(&at).map(|(&a, &b)| (a as f64 - b as f64).powi(2)).sum();
+        let squared: f64 = [i, j, k].iter().zip(&at).map(|(&a, &b)| (a as f64 - b as f64).powi(2)).sum();
         let index = grid.index([i, j, k]);
         if squared <= radius * radius && voxels[index] == own {
             voxels[index] = other;

@@ -19,6 +19,8 @@ pub(super) struct Bone {
     pub kind: TissueKind,
     pub belongs_to: Option<String>,
     pub part: Part,
+    /// Takes up room and gets no label.
+    pub is_hidden: bool,
 }
 
 impl Bone {
@@ -30,12 +32,17 @@ impl Bone {
     /// A blend of forms less others.
     pub fn cut(name: impl Into<String>, blend: f64, add: Vec<Form>, cut: Vec<Form>) -> Self {
         let part = Part::new(add, cut, blend * 1e-3);
-        Self { name: name.into(), kind: TissueKind::Bone, belongs_to: None, part }
+        Self { name: name.into(), kind: TissueKind::Bone, belongs_to: None, part, is_hidden: false }
     }
 
     /// The same as another kind.
     pub fn kind(self, kind: TissueKind) -> Self {
         Self { kind, ..self }
+    }
+
+    /// What takes up room and is no tissue: a cavity that muscles lie on.
+    pub fn hidden(self) -> Self {
+        Self { is_hidden: true, ..self }
     }
 
     /// The same as a part of another tissue.
@@ -99,6 +106,9 @@ pub(super) struct Row {
     pub ends: [f64; 2],
     /// Lengths at the ends along which it is grown to the bone \[mm\].
     pub reach: [f64; 2],
+    /// Planes (a point \[mm\] and the side that it keeps to) that it does not cross where it lies on its origin: a thin
+    /// bone, beyond which it would come out.
+    pub sides: Vec<[Millimeters; 2]>,
 }
 
 impl Row {
@@ -126,6 +136,7 @@ impl Row {
             normal: [[0.0, 1.0, 0.0]; 2],
             ends: [0.3, 0.3],
             reach: [12.0, 10.0],
+            sides: Vec::new(),
         }
     }
 
@@ -158,6 +169,11 @@ impl Row {
     /// How far it is grown to its bones \[mm\].
     pub fn reach(self, origin: f64, insertion: f64) -> Self {
         Self { reach: [origin, insertion], ..self }
+    }
+
+    /// Planes that it does not cross where it lies on its origin: a point \[mm\] and the side.
+    pub fn sides(self, sides: &[[Millimeters; 2]]) -> Self {
+        Self { sides: sides.to_vec(), ..self }
     }
 
     /// Name of the belly.

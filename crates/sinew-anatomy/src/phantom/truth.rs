@@ -1,5 +1,6 @@
 //! What a pipeline should find: attachments, fibers, distances to surfaces.
 
+use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
 use super::Phantom;
@@ -113,5 +114,44 @@ impl Phantom {
             x -= step * (5e-3 / step.norm().max(5e-3));
         }
         (solid.distance(x).abs() < 5e-5).then(|| x.distance(p))
+    }
+
+    /// Points of a belly or a tendon on a grid of some spacing \[m\], each with the direction of its fiber.
+    pub fn fiber_samples(&self, tissue: usize, spacing: f64) -> Vec<(Vec3, Vec3)> {
+        let Some(unit) = self.unit(tissue) else { return Vec::new() };
+        let pennation = self.tissues[tissue].pennation;
+        let fiber = |p: Vec3| (p, unit.sweep.fiber(p, unit.sweep.see_all(p).at, pennation));
+        self.inside(tissue, self.tissues[tissue].solid.bounds(), spacing).into_iter().map(fiber).collect()
+    }
+
+    /// Points of a grid of some spacing \[m\] that are in the tissue and [attached](Self::is_attached) to the bone, within
+    /// one spacing and a half of it.
+    pub fn attached_points(&self, attachment: &Attachment, spacing: f64) -> Vec<Vec3> {
+        let solid = &self.tissues[attachment.tissue].solid;
+        let bone = self.tissues[attachment.bone].solid.bounds().grown(2.0 * spacing);
+        let own = solid.bounds();
+        let shared = Aabb { min: own.min.max(bone.min), max: own.max.min(bone.max) };
+        let mut points = self.inside(attachment.tissue, shared, spacing);
+        points.retain(|p| self.is_attached(attachment, *p, 1.5 * spacing));
+        points
+    }
+
+    /// Points of a grid through the origin of the world that are in a box and in a tissue.
+    fn inside(&self, tissue: usize, bounds: Aabb, spacing: f64) -> Vec<Vec3> {
+        if bounds.is_empty() || !(spacing > 0.0) {
+            return Vec::new();
+        }
+        let (first, last) = ((bounds.min / spacing).map(f64::ceil), (bounds.max / spacing).map(f64::floor));
+        let range = |from: f64, to: f64| from as i64..=to as i64;
+        let mut points = Vec::new();
+        for k in range(first.z, last.z) {
+            for (j, i) in range(first.y, last.y).flat_map(|j| range(first.x, last.x).map(move |i| (j, i))) {
+                let p = Vec3::new(i as f64, j as f64, k as f64) * spacing;
+                if self.tissues[tissue].solid.distance(p) < 0.0 {
+                    points.push(p);
+                }
+            }
+        }
+        points
     }
 }

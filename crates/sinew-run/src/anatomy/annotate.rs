@@ -3,9 +3,8 @@
 use sinew_anatomy::Solid;
 use sinew_anatomy::annotate::{AnnotateError, AttachRule, Boundary, FiberOptions, Growth, attach_all, fibers_between};
 use sinew_anatomy::field::DistanceField;
-use sinew_anatomy::mesher::shapes::{Formula, ball};
 use sinew_geometry::fibers::Pennation;
-use sinew_geometry::{CellMesh, MeshField};
+use sinew_geometry::{Aabb, CellMesh, MeshField};
 use sinew_math::Vec3;
 use sinew_scene::recipe::tissue::{AttachedTo, Kind, LaplaceFibers, Tissue, TissueFibers};
 use sinew_scene::{Diagnostic, Recipe};
@@ -13,8 +12,8 @@ use sinew_scene::{Diagnostic, Recipe};
 use super::build::Bench;
 use super::cache::KeyBuilder;
 use super::cells::{SizedMesh, told};
-use super::{field, morph};
 use super::stage::{Made, Trouble};
+use super::{field, morph};
 
 /// Version of the stage.
 const VERSION: u32 = 1;
@@ -99,9 +98,11 @@ fn bones_of(
 fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&dyn Solid]) -> Result<Vec<Vec<u32>>, Trouble> {
     let tissue = &bench.recipe.tissue[index];
     let morph = morph::of(bench)?;
-    let balls: Vec<Option<Formula>> = (tissue.attach.iter())
-        .map(|attach| attach.near.map(|near| ball(morph::place(&morph, Vec3::from(near)), attach.radius)))
-        .collect();
+    let near = |attach: &AttachedTo| {
+        let points = attach.near.iter().map(|near| morph::place(&morph, Vec3::from(*near)));
+        (!attach.near.is_empty()).then(|| Balls { centers: points.collect(), radius: attach.radius })
+    };
+    let balls: Vec<Option<Balls>> = tissue.attach.iter().map(near).collect();
     let rules: Vec<AttachRule<'_>> = (tissue.attach.iter().zip(bones).zip(&balls))
         .map(|((attach, bone), ball)| AttachRule {
             muscle: &tissue.name,
@@ -109,12 +110,28 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&dyn Soli
             solid: *bone,
             within: attach.within,
             growth: if attach.grow > 0.0 { Growth::Distance(attach.grow) } else { Growth::None },
-            only: ball.as_ref().map(|ball| ball as &dyn Solid),
+            only: ball.as_ref().map(|balls| balls as &dyn Solid),
         })
         .collect();
     let found = attach_all(&Boundary::new(mesh), &rules);
     let found = found.map_err(|errors| told_first(bench, &format!("tissue[{index}].attach"), &errors))?;
     Ok(found.into_iter().map(|attachment| attachment.nodes).collect())
+}
+
+/// Balls of one radius around points.
+struct Balls {
+    centers: Vec<Vec3>,
+    radius: f64,
+}
+
+impl Solid for Balls {
+    fn distance(&self, p: Vec3) -> f64 {
+        self.centers.iter().map(|center| (p - *center).norm() - self.radius).fold(f64::INFINITY, f64::min)
+    }
+
+    fn bounds(&self) -> Aabb {
+        Aabb::from_points(&self.centers).grown(self.radius)
+    }
 }
 
 /// The first of several problems.
@@ -124,12 +141,7 @@ fn told_first(bench: &Bench<'_>, path: &str, errors: &[AnnotateError]) -> Troubl
 }
 
 /// Fiber directions of the cells; `None` for tissues without fibers.
-fn fibers(
-    bench: &Bench<'_>,
-    index: usize,
-    mesh: &CellMesh,
-    sets: &[Vec<u32>],
-) -> Result<Option<Vec<Vec3>>, Trouble> {
+fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -> Result<Option<Vec<Vec3>>, Trouble> {
     let tissue = &bench.recipe.tissue[index];
     if !tissue.has_fibers() || tissue.kind != Kind::Muscle {
         return Ok(None);

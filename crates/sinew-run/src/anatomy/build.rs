@@ -7,7 +7,7 @@ use sinew_anatomy::field::DistanceField;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
 use sinew_scene::recipe::tissue::{Kind, Tissue};
-use sinew_scene::{Diagnostic, Recipe, SceneError};
+use sinew_scene::{Diagnostic, Dimension, Recipe, SceneError, format_quantity};
 
 use super::cache::{Cache, Digest};
 use super::image::{self, Source};
@@ -90,7 +90,10 @@ fn attempt(bench: &Bench<'_>, options: &BuildOptions<'_>) -> Result<Model, Troub
     let fields = tissues.par_iter().enumerate().map(|(i, tissue)| field::make(bench, i, tissue)).collect();
     let fields = settle_all(fields)?;
     let smooth = field::smooth(bench, &fields)?;
-    let shapes = (0..tissues.len()).into_par_iter().map(|i| shape::make(bench, i, &smooth).and_then(|shape| morph::make(bench, i, shape))).collect();
+    let shapes = (0..tissues.len())
+        .into_par_iter()
+        .map(|i| shape::make(bench, i, &smooth).and_then(|shape| morph::make(bench, i, shape)))
+        .collect();
     let shapes = settle_all(shapes)?;
     let wanted: Vec<usize> = (0..tissues.len()).filter(|&i| is_wanted(&tissues[i])).collect();
     let surfaces = wanted.par_iter().map(|&i| surface_of(bench, i, &shapes)).collect();
@@ -161,7 +164,27 @@ fn finish(
             None => parts.mesh = Some(annotated),
         }
     }
+    parts.notes = notes(bench, index, &parts.facts)?;
     Ok(parts)
+}
+
+/// What a user should know of a tissue.
+fn notes(bench: &Bench<'_>, index: usize, facts: &ModelTissue) -> Result<Vec<String>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    let mut notes = Vec::new();
+    let wanted = cells::cell_of(bench, index);
+    if facts.cell > 0.0 && facts.cell < wanted {
+        let [wanted, cell] = [wanted, facts.cell].map(|size| format_quantity(size, Dimension::LENGTH));
+        notes.push(format!("too thin for cells of {wanted}: it has cells of {cell}"));
+    }
+    if let Some(source) = image::source_of(&bench.images, tissue).filter(|_| !tissue.labels.is_empty()) {
+        let contents = source.contents(&bench.shop, bench.recipe)?;
+        let labels = image::numbers(bench.recipe, &contents, &tissue.labels, &format!("tissue[{index}].labels"))?;
+        if labels.iter().any(|label| contents.cut.contains(label)) {
+            notes.push("touches the border of the image, where it is cut off flat".to_string());
+        }
+    }
+    Ok(notes)
 }
 
 /// The model, with files and facts of its tissues.
@@ -172,11 +195,13 @@ fn assemble(
     parts: &[Result<Parts, Diagnostic>],
 ) -> Result<Model, Trouble> {
     let promised = ModelFile::promised(bench.recipe);
+    let images = bench.images.iter().filter_map(|source| source.contents(&bench.shop, bench.recipe).ok());
+    let notes: Vec<String> = images.flat_map(|contents| contents.notes.clone()).collect();
     let mut model = Model {
         file: ModelFile { tissue: Vec::new(), voxel: field::voxel_of(bench), ..promised.clone() },
         tissues: Vec::new(),
         problems: Vec::new(),
-        notes: Vec::new(),
+        notes,
         stages: Vec::new(),
     };
     for (&index, part) in wanted.iter().zip(parts) {
@@ -226,12 +251,7 @@ fn described(promise: &ModelTissue, parts: &Parts) -> ModelTissue {
 }
 
 /// The results of a tissue; values only where there is no folder to read them from.
-fn built(
-    bench: &Bench<'_>,
-    promise: &ModelTissue,
-    parts: &Parts,
-    in_memory: bool,
-) -> Result<BuiltTissue, Trouble> {
+fn built(bench: &Bench<'_>, promise: &ModelTissue, parts: &Parts, in_memory: bool) -> Result<BuiltTissue, Trouble> {
     let digests = [digest(&parts.mesh), digest(&parts.cover), digest(&parts.surface)];
     let fingerprint = digests.iter().flatten().map(Digest::to_string).collect::<Vec<_>>().join("-");
     let mut tissue = BuiltTissue {

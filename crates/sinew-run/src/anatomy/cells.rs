@@ -49,11 +49,7 @@ fn problem(bench: &Bench<'_>, index: usize, error: &MeshError) -> Trouble {
 }
 
 /// The surface of a bone.
-pub(super) fn surface(
-    bench: &Bench<'_>,
-    index: usize,
-    shape: &Made<DistanceField>,
-) -> Result<Made<TriMesh>, Trouble> {
+pub(super) fn surface(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<TriMesh>, Trouble> {
     let cell = cell_of(bench, index);
     let key = KeyBuilder::new("surface", VERSION).input(shape.digest).number(cell).finish();
     bench.shop.make(&format!("surface {}", bench.recipe.tissue[index].name), key, || {
@@ -152,7 +148,25 @@ fn tets(field: &DistanceField, cell: f64, method: Method) -> Result<CellMesh, Me
         Method::Stuffed => mesher::mesh_solid(field, &MeshOptions::new(cell)),
         Method::Compressed => mesh_compressed(field, &CompressOptions::new(cell)),
     };
-    meshed.map(|meshed| meshed.mesh)
+    without_specks(meshed?.mesh)
+}
+
+/// Parts of a mesh below this fraction of the whole are specks: corners that a lattice cut off.
+const SPECK: f64 = 0.01;
+
+/// The mesh without specks.
+fn without_specks(mesh: CellMesh) -> Result<CellMesh, MeshError> {
+    let parts = mesh.components();
+    if parts.count < 2 {
+        return Ok(mesh);
+    }
+    let mut volumes = vec![0.0; parts.count];
+    for (part, volume) in parts.component_of.iter().zip(mesh.cell_volumes()) {
+        volumes[*part as usize] += volume;
+    }
+    let least = SPECK * volumes.iter().sum::<f64>();
+    let remaining = mesh.with_cells(|cell| volumes[parts.component_of[cell] as usize] >= least)?;
+    Ok(remaining.mesh)
 }
 
 /// Facts of a mesh, as they stand in the file of a model.

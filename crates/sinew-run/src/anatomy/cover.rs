@@ -87,7 +87,9 @@ mod tests {
 
     #[test]
     fn covers_nest_in_the_lattice_of_the_fine_mesh() {
-        for (fine, wanted, size) in [(1.0, 4.0, 4.0), (1.0, 3.0, 4.0), (1.0, 2.8, 2.0), (0.5, 4.1, 4.0), (1.0, 0.1, 1.0)] {
+        for (fine, wanted, size) in
+            [(1.0, 4.0, 4.0), (1.0, 3.0, 4.0), (1.0, 2.8, 2.0), (0.5, 4.1, 4.0), (1.0, 0.1, 1.0)]
+        {
             assert_eq!(nested(fine, wanted), size);
         }
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use sinew_anatomy::Solid as _;
 use sinew_anatomy::field::{
-    DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit, SmoothOptions,
-    apply_edits, fields_from_labels, smooth_together,
+    DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit,
+    SmoothOptions, apply_edits, fields_from_labels, smooth_together,
 };
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
@@ -68,7 +68,8 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
     if let Some(surface) = &tissue.surface {
         let path = format!("tissue[{index}].surface");
         let file = bench.recipe.source.resolve(surface);
-        let bytes = std::fs::read(&file).map_err(|error| told(bench, &path, &format!("cannot read `{surface}`: {error}")))?;
+        let bytes =
+            std::fs::read(&file).map_err(|error| told(bench, &path, &format!("cannot read `{surface}`: {error}")))?;
         key = key.input(Digest::of(&bytes)).number(tissue.scale);
         return bench.shop.make(&name, key.finish(), || {
             let field = of_surface(bench, tissue, &file).map_err(|error| told(bench, &path, &error))?;
@@ -78,8 +79,7 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
     bench.shop.make(&name, key.finish(), || {
         let path = format!("tissue[{index}].csg");
         let solid = shape::first_part(bench, index)?;
-        DistanceField::from_solid(&*solid, grid_of(bench))
-            .map_err(|error| problem(bench, &path, &tissue.name, &error))
+        DistanceField::from_solid(&*solid, grid_of(bench)).map_err(|error| problem(bench, &path, &tissue.name, &error))
     })
 }
 
@@ -244,7 +244,8 @@ pub(super) fn tendon_cells(
     let tubes = shape::tendons(bench, index, smooth)?;
     if !tubes.is_empty() {
         let before = bench.shop.get(result(smooth, index)?)?;
-        let is_in_tube = |p: Vec3| before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel());
+        let is_in_tube =
+            |p: Vec3| before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel());
         let added: Vec<bool> = centers.par_iter().map(|p| is_in_tube(*p)).collect();
         is_tendon.iter_mut().zip(added).for_each(|(tendon, added)| *tendon |= added);
     }

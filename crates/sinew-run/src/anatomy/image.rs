@@ -1,6 +1,6 @@
 //! Images of a recipe: what is in them, and their voxels only if a stage looks at them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ use super::stage::{Made, Trouble, Workshop};
 use super::stored::{Reader, Stored, Writer};
 
 /// Version of the stages of this file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// An image with names for its labels.
 pub(super) struct LabelImage {
@@ -45,6 +45,8 @@ pub(super) struct Contents {
     pub names: BTreeMap<u16, String>,
     /// Labels that voxels have, with their number.
     pub counts: BTreeMap<u16, usize>,
+    /// Labels with voxels at the border of the image, where tissue is cut.
+    pub cut: Vec<u16>,
     /// What a user should know.
     pub notes: Vec<String>,
 }
@@ -65,6 +67,7 @@ impl Stored for Contents {
             out.count(usize::from(*label));
             out.count(*count);
         }
+        out.indices(&self.cut.iter().map(|label| u32::from(*label)).collect::<Vec<_>>());
         out.count(self.notes.len());
         self.notes.iter().for_each(|note| out.text(note));
         out.0
@@ -78,8 +81,9 @@ impl Stored for Contents {
         let label = |input: &mut Reader<'_>| u16::try_from(input.count()?).ok();
         let names = (0..input.count()?).map(|_| Some((label(&mut input)?, input.text()?))).collect::<Option<_>>()?;
         let counts = (0..input.count()?).map(|_| Some((label(&mut input)?, input.count()?))).collect::<Option<_>>()?;
+        let cut = input.indices()?.into_iter().map(|label| u16::try_from(label).ok()).collect::<Option<_>>()?;
         let notes = (0..input.count()?).map(|_| input.text()).collect::<Option<_>>()?;
-        Some(Self { grid, names, counts, notes })
+        Some(Self { grid, names, counts, cut, notes })
     }
 }
 
@@ -210,11 +214,26 @@ impl Source<'_> {
             let mut counts = vec![0usize; 1 << 16];
             image.voxels.iter().for_each(|label| counts[usize::from(*label)] += 1);
             let counts = (0..=u16::MAX).zip(counts).filter(|(_, count)| *count > 0).collect();
-            Ok(Contents { grid: image.grid, names: image.names.clone(), counts, notes: image.notes.clone() })
+            let (grid, names) = (image.grid, image.names.clone());
+            Ok(Contents { grid, names, counts, cut: at_border(&image), notes: image.notes.clone() })
         })?;
         let contents = shop.get(&made)?;
         Ok(self.contents.get_or_init(|| contents).clone())
     }
+}
+
+/// Labels of the outermost voxels, ascending.
+fn at_border(image: &LabelImage) -> Vec<u16> {
+    let [nx, ny, nz] = image.grid.size;
+    let mut found = BTreeSet::new();
+    for k in 0..nz {
+        for j in 0..ny {
+            let is_face = k == 0 || k + 1 == nz || j == 0 || j + 1 == ny;
+            let step = if is_face { 1 } else { nx.saturating_sub(1).max(1) };
+            found.extend((0..nx).step_by(step).map(|i| image.voxels[image.grid.index([i, j, k])]));
+        }
+    }
+    found.into_iter().filter(|label| *label > 0).collect()
 }
 
 fn of_phantom(spec: &PhantomImage) -> LabelImage {
@@ -237,12 +256,7 @@ pub(super) fn source_of<'a, 'b>(sources: &'b [Source<'a>], tissue: &Tissue) -> O
 }
 
 /// Numbers of the labels of a tissue: those that exist, or a problem for the first that does not.
-pub(super) fn numbers(
-    recipe: &Recipe,
-    contents: &Contents,
-    labels: &[Label],
-    path: &str,
-) -> Result<Vec<u16>, Trouble> {
+pub(super) fn numbers(recipe: &Recipe, contents: &Contents, labels: &[Label], path: &str) -> Result<Vec<u16>, Trouble> {
     let mut numbers = Vec::new();
     for (i, label) in labels.iter().enumerate() {
         let path = if labels.len() == 1 { path.to_string() } else { format!("{path}[{i}]") };
@@ -267,7 +281,8 @@ pub(super) fn numbers(
         numbers.push(number);
     }
     if !numbers.iter().any(|number| contents.counts.contains_key(number)) {
-        let present: Vec<String> = contents.counts.keys().filter(|label| **label > 0).take(24).map(u16::to_string).collect();
+        let present: Vec<String> =
+            contents.counts.keys().filter(|label| **label > 0).take(24).map(u16::to_string).collect();
         let problem = recipe.problem(path, "no voxel has this label");
         return Err(Trouble::Told(problem.hint(format!("labels of the voxels: {}", present.join(", ")))));
     }

@@ -100,11 +100,12 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     }
     let attachments: Vec<&Attachment> =
         phantom.attachments.iter().filter(|attachment| bellies.contains(&attachment.belly)).collect();
-    let items: Vec<String> = named(&attachments).map(|(name, at)| attachment(phantom, &name, at, image.voxel)).collect();
+    let groups = groups(&attachments);
+    let items: Vec<String> = groups.iter().map(|group| attachment(phantom, group, image.voxel)).collect();
     let _ = writeln!(text, "attach = [\n    {},\n]", items.join(",\n    "));
     let [from, to] = [AttachmentKind::Origin, AttachmentKind::Insertion].map(|kind| {
-        let names = named(&attachments).filter(|(_, at)| at.kind == kind).map(|(name, _)| format!("\"{name}\""));
-        names.collect::<Vec<_>>().join(", ")
+        let names = groups.iter().filter(|group| group.places[0].kind == kind);
+        names.map(|group| format!("\"{}\"", group.name)).collect::<Vec<_>>().join(", ")
     });
     let _ = writeln!(text, "fibers = {{ by = \"laplace\", from = [{from}], to = [{to}] }}");
     if without_tendons {
@@ -117,29 +118,46 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     }
 }
 
-/// Attachments with names that differ: `origin`, `origin2`, `insertion`.
-fn named<'a>(attachments: &'a [&'a Attachment]) -> impl Iterator<Item = (String, &'a Attachment)> {
-    attachments.iter().enumerate().map(|(i, at)| {
-        let word = if at.kind == AttachmentKind::Origin { "origin" } else { "insertion" };
-        let before = attachments[..i].iter().filter(|other| other.kind == at.kind).count();
-        (if before == 0 { word.to_string() } else { format!("{word}{}", before + 1) }, *at)
-    })
+/// Attachments of heads of a muscle at one end to one bone.
+struct Group<'a> {
+    name: String,
+    places: Vec<&'a Attachment>,
 }
 
-fn attachment(phantom: &Phantom, name: &str, at: &Attachment, voxel: f64) -> String {
+/// Attachments by end and bone, with names that differ: `origin`, `origin2`, `insertion`.
+fn groups<'a>(attachments: &[&'a Attachment]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for at in attachments {
+        let same = |group: &&mut Group<'a>| group.places[0].kind == at.kind && group.places[0].bone == at.bone;
+        if let Some(group) = groups.iter_mut().find(same) {
+            group.places.push(at);
+            continue;
+        }
+        let word = if at.kind == AttachmentKind::Origin { "origin" } else { "insertion" };
+        let before = groups.iter().filter(|group| group.places[0].kind == at.kind).count();
+        let name = if before == 0 { word.to_string() } else { format!("{word}{}", before + 1) };
+        groups.push(Group { name, places: vec![at] });
+    }
+    groups
+}
+
+fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
+    let bone = &phantom.tissues[group.places[0].bone].name;
     let within = length(voxel.max(2e-3));
-    let bone = &phantom.tissues[at.bone].name;
-    let radius = length(extent(phantom, at) + voxel);
+    let radius = group.places.iter().map(|at| extent(phantom, at)).fold(0.0, f64::max) + voxel;
+    let near: Vec<String> = group.places.iter().map(|at| point(at.point)).collect();
     format!(
-        "{{ name = \"{name}\", bone = \"{bone}\", within = \"{within}\", near = {}, radius = \"{radius}\" }}",
-        point(at.point)
+        "{{ name = \"{}\", bone = \"{bone}\", within = \"{within}\", near = [{}], radius = \"{}\" }}",
+        group.name,
+        near.join(", "),
+        length(radius)
     )
 }
 
 /// How far from its middle the attachment reaches \[m\], found by trying points around it.
 fn extent(phantom: &Phantom, at: &Attachment) -> f64 {
-    const STEP: f64 = 4e-3;
-    const STEPS: i32 = 30;
+    const STEP: f64 = 6e-3;
+    const STEPS: i32 = 20;
     let bone = &phantom.tissues[at.bone].solid;
     let mut largest = at.reach.max(0.01);
     for i in -STEPS..=STEPS {
@@ -164,10 +182,15 @@ fn missing_tendon(phantom: &Phantom, at: &Attachment, radius: f64) -> Option<Str
         line.reverse();
     }
     let is_belly = |p: &Vec3| phantom.tissue_at(*p) == Some(at.belly);
-    let first = line.iter().rposition(is_belly)? + 1;
-    let free = line.get(first..).filter(|free| !free.is_empty())?;
-    let step = free.len().div_ceil(VIA + 1).max(1);
-    let via: Vec<String> = free.iter().step_by(step).skip(1).take(VIA).map(|p| point(*p)).collect();
+    let last = line.iter().rposition(is_belly)?;
+    // From within the belly of this head, so that it is this head that the tendon holds.
+    let inner = (0..=last).rev().find(|&k| is_belly(&line[k]) && (line[k] - line[last]).norm() >= 2.0 * radius);
+    let inner = inner.unwrap_or(last);
+    let free = &line[last..];
+    let step = free.len().div_ceil(VIA).max(1);
+    // The last points are the end itself.
+    let between = free.iter().step_by(step).skip(1).filter(|p| (**p - at.point).norm() > 2.0 * radius);
+    let via: Vec<String> = std::iter::once(&line[inner]).chain(between).map(|p| point(*p)).collect();
     let bone = &phantom.tissues[at.bone].name;
     Some(format!(
         "{{ to = \"{bone}\", at = {}, via = [{}], radius = \"{}\" }}",

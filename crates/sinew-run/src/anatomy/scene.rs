@@ -12,10 +12,10 @@ use sinew_geometry::{CellBlock, CellKind, CellMesh, MeshField, TriMesh};
 use sinew_io::{CellShape, Field};
 use sinew_scene::Recipe;
 use sinew_scene::import::load_surface;
+use sinew_scene::spec::Scene;
 use sinew_scene::spec::anatomy::Detail;
 use sinew_scene::spec::mesh::{AnatomyMesh, Mesh};
 use sinew_scene::spec::rigid::{AnatomyShape, ColliderShape, RigidShape};
-use sinew_scene::spec::Scene;
 
 use super::cover::{NODES, WEIGHTS};
 use super::{BuildOptions, Model, build};

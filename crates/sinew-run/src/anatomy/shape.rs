@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
-use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::field::csg::Operation;
+use sinew_anatomy::field::{DistanceField, Keep};
 use sinew_anatomy::mesher;
 use sinew_anatomy::primitives::{Capsule, Cone, Cuboid, Ellipsoid, SplineTube};
 use sinew_geometry::mesh::NearestPlaces;
@@ -25,6 +25,9 @@ use super::stage::{Made, Trouble};
 
 /// Version of the stage.
 const VERSION: u32 = 1;
+
+/// Parts below this fraction of the largest are specks.
+const SPECK: f64 = 0.01;
 
 type Fields = [Result<Made<DistanceField>, Diagnostic>];
 
@@ -58,6 +61,9 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
             let combined = shape.combine(operation, &*solid);
             combined.map_err(|error| told(bench, &format!("tissue[{index}].csg"), &error.to_string()))?;
         }
+        // Ends of tubes that come out of the other side of a thin bone, and slivers between tissues.
+        let largest = shape.parts().first().map_or(0.0, |part| part.volume);
+        shape.keep_parts(&Keep::Above(SPECK * largest));
         match shape.is_empty() {
             true => Err(told(bench, &format!("tissue[{index}].csg"), &format!("nothing is left of `{}`", tissue.name))),
             false => Ok(shape),
@@ -67,12 +73,8 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
 
 /// The part of the recipe that this stage reads.
 fn own_words(tissue: &Tissue) -> String {
-    let part = Tissue {
-        name: "tissue".into(),
-        csg: tissue.csg.clone(),
-        tendon: tissue.tendon.clone(),
-        ..Tissue::default()
-    };
+    let part =
+        Tissue { name: "tissue".into(), csg: tissue.csg.clone(), tendon: tissue.tendon.clone(), ..Tissue::default() };
     Recipe::words_of_tissue(&part)
 }
 
@@ -169,9 +171,7 @@ fn step_of(
                 part.through.iter().enumerate().map(|(i, p)| (Vec3::from(*p), radius(i))).collect();
             Box::new(SplineTube::new(&points).ok_or_else(|| told(bench, &path, "a tube needs points and a radius"))?)
         }
-        Part::Tissue(part) => {
-            Box::new(Grown(bench.shop.get(named(bench, index, &part.name, smooth)?)?, part.grown))
-        }
+        Part::Tissue(part) => Box::new(Grown(bench.shop.get(named(bench, index, &part.name, smooth)?)?, part.grown)),
     };
     Ok((operation, solid))
 }
@@ -188,25 +188,28 @@ pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Resul
         let path = format!("tissue[{index}].tendon[{k}]");
         let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
         let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
-        let line = line(spec, &own, &surface, &bone_surface).ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
+        let line =
+            line(spec, &own, &surface, &bone_surface).ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
         let points: Vec<(Vec3, f64)> = line.into_iter().map(|p| (p, spec.radius)).collect();
         SplineTube::new(&points).ok_or_else(|| told(bench, &path, "the line of the tendon is not finite"))
     };
     tissue.tendon.iter().enumerate().map(tube).collect()
 }
 
-/// A surface good enough to find places on it.
+/// A surface good enough to find places on it; finer where a tissue is too small.
 fn rough_surface(field: &DistanceField) -> Result<TriMesh, String> {
-    mesher::isosurface(field, 2.0 * field.voxel()).map_err(|error| error.to_string())
+    let sizes = [2.0, 1.0, 0.5].map(|factor| factor * field.voxel());
+    let mut found = sizes.into_iter().map(|size| mesher::isosurface(field, size));
+    let first = found.next().unwrap_or(Err(mesher::MeshError::Empty));
+    first.or_else(|error| found.find_map(Result::ok).ok_or(error)).map_err(|error| error.to_string())
 }
 
 /// The line of a tendon: from within the tissue over the points on the way into the bone.
 fn line(spec: &MissingTendon, own: &DistanceField, surface: &TriMesh, bone: &TriMesh) -> Option<Vec<Vec3>> {
     let places = NearestPlaces::new(bone);
     let vertices = || surface.positions().iter().copied();
-    let nearest_vertex = |to: Vec3| {
-        vertices().min_by(|a, b| (*a - to).norm_squared().total_cmp(&(*b - to).norm_squared()))
-    };
+    let nearest_vertex =
+        |to: Vec3| vertices().min_by(|a, b| (*a - to).norm_squared().total_cmp(&(*b - to).norm_squared()));
     let via: Vec<Vec3> = spec.via.iter().map(|p| Vec3::from(*p)).collect();
     let (start, end) = match spec.at {
         Some(at) => {

@@ -74,8 +74,9 @@ impl Checker<'_> {
         if reference.is_empty() || file.is_file() || (may_be_folder && file.is_dir()) {
             return;
         }
-        let problem =
-            self.at(path, format!("cannot find the file `{reference}`")).label(format!("looked for `{}`", file.display()));
+        let problem = self
+            .at(path, format!("cannot find the file `{reference}`"))
+            .label(format!("looked for `{}`", file.display()));
         self.report(match suggest::near_file(&file) {
             Some(near) => problem.hint(format!("did you mean `{}`?", near.display())),
             None => problem.hint("files are relative to the folder of the recipe"),
@@ -90,7 +91,8 @@ impl Checker<'_> {
                 self.report(problem);
             }
             if tissue.name == "world" {
-                let problem = self.at(&format!("tissue[{i}].name"), "`world` is reserved for everything that does not move");
+                let problem =
+                    self.at(&format!("tissue[{i}].name"), "`world` is reserved for everything that does not move");
                 self.report(problem.hint("choose another name"));
             }
         }
@@ -102,7 +104,8 @@ impl Checker<'_> {
             self.check_reference(&attach.bone, &format!("{path}.attach[{i}].bone"), true);
             let earlier = &tissue.attach[..i];
             if earlier.iter().any(|other| other.name == attach.name) {
-                let problem = self.at(&format!("{path}.attach[{i}].name"), format!("the name `{}` is taken", attach.name));
+                let problem =
+                    self.at(&format!("{path}.attach[{i}].name"), format!("the name `{}` is taken", attach.name));
                 self.report(problem.hint("each attachment is a set of nodes with its own name"));
             }
         }
@@ -133,7 +136,10 @@ impl Checker<'_> {
             }
             if tissue.attach.len() < 2 {
                 let problem = self.at(&format!("{path}.fibers"), "fibers by `laplace` need two attachments");
-                self.report(problem.hint("add `attach = [{ name = \"origin\", bone = … }, { name = \"insertion\", bone = … }]`"));
+                self.report(
+                    problem
+                        .hint("add `attach = [{ name = \"origin\", bone = … }, { name = \"insertion\", bone = … }]`"),
+                );
             }
         }
     }
@@ -191,8 +197,13 @@ impl Checker<'_> {
                     self.report(problem);
                 }
                 if tube.radius.len() > 1 && tube.radius.len() != tube.through.len() {
-                    let problem = self.at(&format!("{path}.{key}.radius"), "a tube has one radius, or one for each point");
-                    self.report(problem.label(format!("{} radii for {} points", tube.radius.len(), tube.through.len())));
+                    let problem =
+                        self.at(&format!("{path}.{key}.radius"), "a tube has one radius, or one for each point");
+                    self.report(problem.label(format!(
+                        "{} radii for {} points",
+                        tube.radius.len(),
+                        tube.through.len()
+                    )));
                 }
             }
             _ => {}

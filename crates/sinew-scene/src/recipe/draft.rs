@@ -29,15 +29,75 @@ pub struct DraftParams {
 
 /// Parts of names of bones in English and Latin.
 const BONES: [&str; 44] = [
-    "bone", "femur", "tibia", "fibula", "patella", "humerus", "radius", "ulna", "scapula", "clavicle", "clavicula", "rib",
-    "costa", "sternum", "vertebra", "spine", "sacrum", "pelvis", "hip_", "ilium", "skull", "cranium", "calvaria", "jaw",
-    "mandible", "mandibula", "maxilla", "tooth", "teeth", "hand", "carpal", "phalanx", "phalang", "tarsal", "talus",
-    "calcaneus", "thorax", "os_", "hyoid", "coccyx", "cortical", "vertebrae", "skeleton", "foot",
+    "bone",
+    "femur",
+    "tibia",
+    "fibula",
+    "patella",
+    "humerus",
+    "radius",
+    "ulna",
+    "scapula",
+    "clavicle",
+    "clavicula",
+    "rib",
+    "costa",
+    "sternum",
+    "vertebra",
+    "spine",
+    "sacrum",
+    "pelvis",
+    "hip_",
+    "ilium",
+    "skull",
+    "cranium",
+    "calvaria",
+    "jaw",
+    "mandible",
+    "mandibula",
+    "maxilla",
+    "tooth",
+    "teeth",
+    "hand",
+    "carpal",
+    "phalanx",
+    "phalang",
+    "tarsal",
+    "talus",
+    "calcaneus",
+    "thorax",
+    "os_",
+    "hyoid",
+    "coccyx",
+    "cortical",
+    "vertebrae",
+    "skeleton",
+    "foot",
 ];
 /// Parts of names of tissue without fibers.
 const FLESH: [&str; 22] = [
-    "fat", "skin", "adipose", "flesh", "liver", "kidney", "spleen", "heart", "lung", "brain", "stomach", "bladder", "vein",
-    "artery", "aorta", "vessel", "nerve", "cartilage", "organ", "body", "eye", "subcutaneous",
+    "fat",
+    "skin",
+    "adipose",
+    "flesh",
+    "liver",
+    "kidney",
+    "spleen",
+    "heart",
+    "lung",
+    "brain",
+    "stomach",
+    "bladder",
+    "vein",
+    "artery",
+    "aorta",
+    "vessel",
+    "nerve",
+    "cartilage",
+    "organ",
+    "body",
+    "eye",
+    "subcutaneous",
 ];
 const TENDONS: [&str; 4] = ["tendon", "ligament", "aponeurosis", "fascia"];
 /// Names that are not made.
@@ -79,9 +139,8 @@ fn ends(labels: &[&DraftLabel]) -> Option<[(String, [f64; 3]); 2]> {
     let distance = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>();
     let pairs = (0..bones.len()).flat_map(|i| (i + 1..bones.len()).map(move |j| (i, j)));
     let apart = pairs.filter(|&(i, j)| bones[i].0 != bones[j].0);
-    let (i, j) = apart.max_by(|a, b| {
-        distance(bones[a.0].1, bones[a.1].1).total_cmp(&distance(bones[b.0].1, bones[b.1].1))
-    })?;
+    let (i, j) =
+        apart.max_by(|a, b| distance(bones[a.0].1, bones[a.1].1).total_cmp(&distance(bones[b.0].1, bones[b.1].1)))?;
     let (mut upper, mut lower) = (bones[i].clone(), bones[j].clone());
     if upper.1[2] < lower.1[2] {
         std::mem::swap(&mut upper, &mut lower);
@@ -175,7 +234,8 @@ mod tests {
         ];
         let params = DraftParams { image: "Cargo.toml".into(), voxel: 1e-3, labels };
         let folder = env!("CARGO_MANIFEST_DIR");
-        let recipe = Recipe::from_text(&recipe_text(&params), "a.toml", folder).unwrap_or_else(|error| panic!("{error}"));
+        let recipe =
+            Recipe::from_text(&recipe_text(&params), "a.toml", folder).unwrap_or_else(|error| panic!("{error}"));
         let kinds: Vec<_> = recipe.tissue.iter().map(|tissue| (tissue.name.as_str(), tissue.kind)).collect();
         let expected =
             [("humerus", Kind::Bone), ("radius", Kind::Bone), ("biceps", Kind::Muscle), ("fat", Kind::Flesh)];

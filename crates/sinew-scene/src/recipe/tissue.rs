@@ -110,9 +110,9 @@ table! {
         within: f64 = length().positive(), default("2 mm");
         /// How far it spreads from there over the surface \[m\].
         grow: f64 = length().at_least(0.0), default(0), example("3 mm");
-        /// Only nodes near this point of space \[m\]: with `radius`.
-        near: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "30 cm"]);
-        /// How far from `near` \[m\].
+        /// Only nodes near these points of space \[m\]: with `radius`. Default: everywhere.
+        near: Vec<[f64; 3]> = list(vector(length())), default([]), example([[0, 0, "30 cm"]]);
+        /// How far from a point of `near` \[m\].
         radius: f64 = length().positive(), default("3 cm");
     }
 }

@@ -22,6 +22,10 @@ use super::tree::{MAX_DEPTH, Tree, TreeCell};
 use super::{MeshError, Meshed, MeshingReport};
 use crate::solid::Solid;
 
+/// Cells whose center is within this many of their long edges of the surface are split down to the size there, so that
+/// the layers that move are of one size.
+const BAND: f64 = 1.2;
+
 /// Cells are split where their long edge is more than this part of the radius of curvature.
 const BEND: f64 = 0.5;
 
@@ -55,7 +59,10 @@ impl CompressOptions {
 /// The boundary is a closed manifold. Parts thinner than about half a cell have no enveloped node and are left out.
 pub fn mesh_compressed(solid: &dyn Solid, options: &CompressOptions) -> Result<Meshed, MeshError> {
     let lattice = refined_lattice(solid, options)?;
-    let conditioned = condition(solid, lattice)?;
+    let conditioned = condition(solid, lattice).map_err(|error| match error {
+        MeshError::Empty => too_coarse(solid, options.cell),
+        other => other,
+    })?;
     let separated_nodes = conditioned.separated_nodes;
     let dropped_cells = conditioned.dropped_cells;
     let is_boundary = conditioned.is_boundary.clone();
@@ -82,6 +89,11 @@ pub fn mesh_compressed(solid: &dyn Solid, options: &CompressOptions) -> Result<M
     Ok(Meshed { mesh, surface_nodes, report })
 }
 
+/// The refusal of a solid in which no node is enveloped.
+fn too_coarse(solid: &dyn Solid, cell: f64) -> MeshError {
+    MeshError::TooCoarse { cell, size: solid.bounds().size().max_component() }
+}
+
 /// The conforming lattice over the solid, refined by nearness of the surface and by its curvature.
 fn refined_lattice(solid: &dyn Solid, options: &CompressOptions) -> Result<Soup, MeshError> {
     let coarser = options.coarser.min(MAX_DEPTH);
@@ -93,13 +105,13 @@ fn refined_lattice(solid: &dyn Solid, options: &CompressOptions) -> Result<Soup,
     Ok(Soup { positions: tree.positions(), tets: closed_cells(&tree) })
 }
 
-/// Cells within two long edges of the surface are split down to the size at the surface, and further where a cell that
+/// Cells near the surface are split down to the size at the surface, and further where a cell that
 /// the surface may cut is large for its curvature.
 fn wants_split(solid: &dyn Solid, tree: &Tree, cell: &TreeCell, coarser: u8) -> bool {
     let (center, spacing) = (tree.center(cell), tree.spacing_at(cell.level));
     let distance = solid.distance(center).abs();
     if cell.level < coarser {
-        return distance < 2.0 * spacing;
+        return distance < BAND * spacing;
     }
     distance < spacing && curvature(solid, center, 0.25 * spacing) * spacing > BEND
 }

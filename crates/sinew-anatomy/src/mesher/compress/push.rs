@@ -21,6 +21,9 @@ const FRACTIONS: [f64; 4] = [1.0, 0.6, 0.3, 0.12];
 /// Off the surface by more than this part of a cell, a node is pushed on.
 const ON_SURFACE: f64 = 1e-3;
 
+/// Steps toward the surface around a sharp edge.
+const MAX_TURNS: usize = 6;
+
 /// Nodes of a color that one thread takes at once.
 const CHUNK: usize = 32;
 
@@ -151,8 +154,7 @@ impl<'a> Press<'a> {
     /// Toward the surface as far as the floor lets it.
     fn push(&self, x: Vec3, worst: f64, floor: f64, star: &Star) -> (Vec3, f64, bool) {
         let size = star.size();
-        let target = self.slope(x, size).and_then(|slope| self.on_surface(x, &slope, 1.5 * size));
-        let Some(target) = target else {
+        let Some(target) = self.nearest(x, size) else {
             return (x, worst, false);
         };
         if (target - x).norm() <= self.tolerance * 1e-3 {
@@ -181,7 +183,7 @@ impl<'a> Press<'a> {
                 break;
             }
         }
-        self.search(best, worst, star, &DIRECTIONS, |y| Some(y))
+        self.search(best, worst, star, &DIRECTIONS, Some)
     }
 
     /// A node of the boundary along the surface to a better worst angle.
@@ -232,6 +234,22 @@ impl<'a> Press<'a> {
             }
         }
         x
+    }
+
+    /// A point of the surface near `x`: straight along the gradient, or where that misses a sharp edge, by steps that
+    /// turn with it.
+    fn nearest(&self, x: Vec3, size: f64) -> Option<Vec3> {
+        let reach = 1.5 * size;
+        let mut y = x;
+        for _ in 0..MAX_TURNS {
+            let slope = self.slope(y, size)?;
+            if let Some(target) = self.on_surface(y, &slope, reach) {
+                return (target.distance(x) <= reach).then_some(target);
+            }
+            let way = self.solid.distance(y) / slope.norm;
+            y -= slope.normal * way.clamp(-0.5 * size, 0.5 * size);
+        }
+        None
     }
 
     /// The way to the surface at a point; `None` where the distance is flat.

@@ -11,6 +11,7 @@ pub(super) fn all() -> Vec<Bone> {
     bones.extend(fingers());
     bones.extend([sternum(), spine(), ilium()]);
     bones.extend((1..=9).map(rib));
+    bones.push(chest());
     bones
 }
 
@@ -57,7 +58,8 @@ fn scapula() -> Bone {
 
 fn spine_of_scapula(root: [f64; 3]) -> Vec<Form> {
     // Over the joint lies the acromion; the spine carries it from the back of the plate.
-    let ridge = [[-105.0, -82.0, 14.0, 3.5], [-72.0, -70.0, 24.0, 3.5], [-34.0, -50.0, 32.0, 4.0], [-6.0, -30.0, 38.0, 4.5]];
+    let ridge =
+        [[-105.0, -82.0, 14.0, 3.5], [-72.0, -70.0, 24.0, 3.5], [-34.0, -50.0, 32.0, 4.0], [-6.0, -30.0, 38.0, 4.5]];
     let mut forms = chain(&ridge);
     let middle = [-72.0, -70.0, 24.0];
     let outer = [-36.0, -50.0, 31.0];
@@ -83,14 +85,15 @@ fn humerus() -> Bone {
     ];
     forms.extend(chain(&shaft));
     forms.extend([
-        cone([3.0, 1.0, -255.0], [-26.0, -1.0, -286.0], 9.0, 6.5),
-        cone([4.0, 1.0, -255.0], [28.0, -1.0, -284.0], 9.0, 6.5),
+        cone([3.0, 1.0, -256.0], [-25.0, -1.0, -286.0], 7.0, 6.0),
+        cone([4.0, 1.0, -258.0], [27.0, -1.0, -284.0], 7.0, 6.0),
         cone([-22.0, -1.0, -285.0], [24.0, 0.0, -283.0], 8.0, 8.0),
         cone([-14.0, 3.0, -291.0], [2.0, 3.0, -290.0], 12.0, 11.0),
         ellipsoid([17.0, 6.0, -290.0], [10.0, 11.0, 11.0]),
     ]);
     // Fossae: the olecranon behind, the coronoid process in front.
-    let fossae = vec![ellipsoid([-3.0, -13.0, -276.0], [11.0, 10.0, 12.0]), ellipsoid([-3.0, 15.0, -277.0], [9.0, 8.0, 9.0])];
+    let fossae =
+        vec![ellipsoid([-3.0, -13.0, -276.0], [11.0, 10.0, 12.0]), ellipsoid([-3.0, 15.0, -277.0], [9.0, 8.0, 9.0])];
     Bone::cut("humerus", 5.0, forms, fossae)
 }
 
@@ -173,7 +176,8 @@ fn fingers() -> Vec<Bone> {
     let mut bones = Vec::new();
     for (finger, joints) in FINGERS.iter().enumerate() {
         for (link, (ends, word)) in joints.windows(2).zip(links(finger)).enumerate() {
-            let thick = [5.6, 5.0, 4.2, 3.4][link + usize::from(finger == 0 && link == 2)] * if finger == 4 { 0.9 } else { 1.0 };
+            let thick = [6.8, 6.2, 5.2, 4.4][link + usize::from(finger == 0 && link == 2)]
+                * if finger == 4 { 0.9 } else { 1.0 };
             bones.push(Bone::new(format!("{word}_{}", finger + 1), 2.0, dumbbell(ends[0], ends[1], thick)));
         }
     }
@@ -188,14 +192,16 @@ fn dumbbell(from: [f64; 3], to: [f64; 3], thick: f64) -> Vec<Form> {
         [0, 1, 2].map(|i| from[i] + (to[i] - from[i]) * t)
     };
     let (first, last) = (at(thick + 1.0), at(length - thick - 1.0));
-    vec![
-        cone(first, at(length / 2.0), thick, 0.68 * thick),
-        cone(at(length / 2.0), last, 0.68 * thick, 0.95 * thick),
-    ]
+    vec![cone(first, at(length / 2.0), thick, 0.7 * thick), cone(at(length / 2.0), last, 0.7 * thick, 0.95 * thick)]
 }
 
 fn sternum() -> Bone {
-    let manubrium = [[-175.0, 60.0, 14.0, 9.0], [-175.0, 76.0, -30.0, 8.0], [-175.0, 92.0, -120.0, 8.0], [-175.0, 92.0, -165.0, 5.0]];
+    let manubrium = [
+        [-175.0, 60.0, 14.0, 9.0],
+        [-175.0, 76.0, -30.0, 8.0],
+        [-175.0, 92.0, -120.0, 8.0],
+        [-175.0, 92.0, -165.0, 5.0],
+    ];
     let mut forms = chain(&manubrium);
     forms.push(cone([-160.0, 59.0, 10.0], [-163.0, 76.0, -30.0], 7.0, 6.0));
     forms.push(cone([-163.0, 76.0, -30.0], [-161.0, 91.0, -115.0], 6.0, 6.0));
@@ -218,7 +224,10 @@ fn spine() -> Bone {
     forms.extend(chain(&processes));
     let arches = bodies.windows(2).map(|pair| {
         let [a, b] = [pair[0], pair[1]];
-        plate([[a[0], a[1] - a[3], a[2]], [a[0], a[1] - a[3] - 26.0, a[2] - 6.0], [b[0], b[1] - b[3] - 13.0, b[2] - 3.0]], 4.0)
+        plate(
+            [[a[0], a[1] - a[3], a[2]], [a[0], a[1] - a[3] - 26.0, a[2] - 6.0], [b[0], b[1] - b[3] - 13.0, b[2] - 3.0]],
+            4.0,
+        )
     });
     forms.extend(arches);
     Bone::new("spine", 6.0, forms)
@@ -233,7 +242,18 @@ fn ilium() -> Bone {
         [-58.0, 8.0, -342.0, 6.0],
         [-60.0, 34.0, -362.0, 7.0],
     ];
-    Bone::new("ilium", 4.0, chain(&crest))
+    let mut forms = chain(&crest);
+    let foot = [-112.0, -22.0, -392.0];
+    forms.extend(crest.windows(2).map(|pair| {
+        let [a, b] = [0, 1].map(|i: usize| [pair[i][0], pair[i][1], pair[i][2]]);
+        plate([a, b, foot], 4.0)
+    }));
+    Bone::new("ilium", 4.0, forms)
+}
+
+/// What the ribs hold, so that muscles lie on them.
+fn chest() -> Bone {
+    Bone::new("chest", 0.0, vec![ellipsoid([-175.0, 15.0, -105.0], [114.0, 70.0, 180.0])]).hidden()
 }
 
 /// Half a ring from the spine to the sternum or, for the lower ones, to the costal margin. It slopes down to the front.
@@ -241,7 +261,8 @@ fn rib(k: usize) -> Bone {
     let n = k as f64 - 1.0;
     let (back, front) = (64.0 - 27.0 * n, 8.0 - 21.0 * n);
     let across = [62.0, 86.0, 98.0, 106.0, 112.0, 117.0, 120.0, 122.0, 122.0][k - 1];
-    let [rear, fore] = [-52.0 - 8.0 * (n / 3.0).min(1.0), [56.0, 68.0, 77.0, 84.0, 89.0, 91.0, 90.0, 86.0, 80.0][k - 1]];
+    let [rear, fore] =
+        [-52.0 - 8.0 * (n / 3.0).min(1.0), [56.0, 68.0, 77.0, 84.0, 89.0, 91.0, 90.0, 86.0, 80.0][k - 1]];
     let (middle, deep) = ((rear + fore) / 2.0, (fore - rear) / 2.0 + 8.0);
     let stop = if k > 7 { 0.80 } else { 0.93 };
     let points: Vec<[f64; 4]> = (0..=14)

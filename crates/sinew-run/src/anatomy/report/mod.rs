@@ -7,8 +7,8 @@ mod slice;
 use std::fmt::Write as _;
 
 use sinew_io::base64;
-use sinew_record::record::encode_png;
 use sinew_raster::Image;
+use sinew_record::record::encode_png;
 use sinew_scene::Diagnostic;
 use sinew_scene::recipe::model::ModelTissue;
 use sinew_scene::recipe::tissue::Kind;
@@ -29,10 +29,7 @@ pub(super) fn key(bench: &Bench<'_>, model: &Model, parts: &[Result<Parts, Diagn
         key = key.input(source.digest);
     }
     for part in parts.iter().flatten() {
-        let made = [
-            part.mesh.as_ref().map(|made| made.digest),
-            part.surface.as_ref().map(|made| made.digest),
-        ];
+        let made = [part.mesh.as_ref().map(|made| made.digest), part.surface.as_ref().map(|made| made.digest)];
         key = made.into_iter().flatten().fold(key, KeyBuilder::input);
     }
     key.finish()
@@ -69,7 +66,10 @@ fn section(html: &mut String, title: &str, body: &str) {
 
 fn figure(image: &Image, text: &str) -> String {
     let data = base64::encode(&encode_png(image));
-    format!("<figure><img alt=\"{0}\" src=\"data:image/png;base64,{data}\"><figcaption>{0}</figcaption></figure>", escaped(text))
+    format!(
+        "<figure><img alt=\"{0}\" src=\"data:image/png;base64,{data}\"><figcaption>{0}</figcaption></figure>",
+        escaped(text)
+    )
 }
 
 fn turntable(cast: &picture::Cast) -> String {
@@ -80,7 +80,10 @@ fn turntable(cast: &picture::Cast) -> String {
     match cast.turning(24, 360) {
         Some(bytes) => {
             let data = base64::encode(&bytes);
-            format!("<figure><img alt=\"turntable\" src=\"data:image/png;base64,{data}\"></figure>\n<div class=\"grid\">{}</div>\n{legend}", stills.join("\n"))
+            format!(
+                "<figure><img alt=\"turntable\" src=\"data:image/png;base64,{data}\"></figure>\n<div class=\"grid\">{}</div>\n{legend}",
+                stills.join("\n")
+            )
         }
         None => format!("<div class=\"grid\">{}</div>\n{legend}", stills.join("\n")),
     }
@@ -95,7 +98,10 @@ fn cards(cast: &picture::Cast, model: &Model) -> String {
             Some(figure(&image, &format!("{}: {:.1} mL, {} cells", tissue.name, tissue.volume * 1e6, tissue.cells)))
         })
         .collect();
-    format!("<p>Sticks run along fibers; red, green and blue are the shares of x, y and z in their direction.</p>\n<div class=\"grid\">{}</div>", cards.join("\n"))
+    format!(
+        "<p>Sticks run along fibers; red, green and blue are the shares of x, y and z in their direction.</p>\n<div class=\"grid\">{}</div>",
+        cards.join("\n")
+    )
 }
 
 fn rows(model: &Model) -> String {
@@ -111,7 +117,11 @@ fn rows(model: &Model) -> String {
 fn row(tissue: &ModelTissue) -> String {
     if let Some(problem) = &tissue.problem {
         let name = escaped(&tissue.name);
-        return format!("<tr class=\"missing\"><td>{name}<td>{}<td colspan=\"6\">{}</tr>\n", tissue.kind.word(), escaped(problem));
+        return format!(
+            "<tr class=\"missing\"><td>{name}<td>{}<td colspan=\"6\">{}</tr>\n",
+            tissue.kind.word(),
+            escaped(problem)
+        );
     }
     let attached: Vec<String> =
         tissue.attach.iter().map(|at| format!("{} to {} ({} nodes)", at.name, at.bone, at.nodes)).collect();

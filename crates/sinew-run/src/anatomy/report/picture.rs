@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
-use sinew_raster::{Background, Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+use sinew_raster::{
+    Background, Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+};
 use sinew_record::record::Animation;
 use sinew_scene::Diagnostic;
 use sinew_scene::recipe::tissue::Kind;

@@ -46,7 +46,14 @@ fn layout(image: &LabelImage, axis: usize) -> ([usize; 2], [f64; 2], [usize; 2])
 }
 
 /// Place in voxels of a pixel: the second axis goes up.
-fn voxel_at(along: [usize; 2], scale: [f64; 2], pixels: [usize; 2], axis: usize, slice: usize, [x, y]: [usize; 2]) -> Vec3 {
+fn voxel_at(
+    along: [usize; 2],
+    scale: [f64; 2],
+    pixels: [usize; 2],
+    axis: usize,
+    slice: usize,
+    [x, y]: [usize; 2],
+) -> Vec3 {
     let mut at = [0.0; 3];
     at[axis] = slice as f64;
     at[along[0]] = (x as f64 + 0.5) * scale[0] - 0.5;

@@ -1,0 +1,129 @@
+//! What tissues are: names, disjoint, connected, with volumes.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::Solid;
+
+#[test]
+fn names_are_unique_words_and_what_tissues_belong_to_exists() {
+    for phantom in all() {
+        let names: BTreeSet<&str> = phantom.tissues.iter().map(|tissue| tissue.name.as_str()).collect();
+        assert_eq!(names.len(), phantom.tissues.len(), "{}", phantom.name);
+        for tissue in &phantom.tissues {
+            assert!(tissue.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), "{}", tissue.name);
+            if tissue.kind == TissueKind::Tendon {
+                let belly = phantom.find(tissue.belongs_to.as_ref().unwrap()).unwrap();
+                assert_eq!(phantom.tissues[belly].kind, TissueKind::Muscle);
+            }
+        }
+    }
+}
+
+#[test]
+fn arm_has_the_muscles_and_heads_of_the_table() {
+    let muscles = ARM.muscles();
+    assert_eq!(muscles.len(), 33);
+    assert_eq!(bellies(&ARM).count(), 54);
+    let heads = |muscle: &str| {
+        ARM.tissues.iter().filter(|t| t.kind == TissueKind::Muscle && t.belongs_to.as_deref() == Some(muscle)).count()
+    };
+    assert_eq!(["biceps", "triceps", "deltoid", "fds", "fdp", "edc"].map(heads), [2, 3, 3, 4, 4, 4]);
+    for bone in ["clavicle", "scapula", "humerus", "radius", "ulna", "carpus", "metacarpal_1", "distal_phalanx_5"] {
+        assert_eq!(ARM.tissues[ARM.find(bone).unwrap()].kind, TissueKind::Bone, "{bone}");
+    }
+    // Ten muscles and one group, two of them heads of the gastrocnemius.
+    assert_eq!((CALF.muscles().len(), bellies(&CALF).count()), (10, 11));
+}
+
+/// Where two distances are negative the tissues overlap. Points: centers of voxels next to a boundary, moved off the
+/// lattice, where overlaps would be.
+#[test]
+fn at_most_one_tissue_has_a_point_inside_and_it_is_the_one_that_owns_it() {
+    for (phantom, image) in images() {
+        let boundary = (0..image.voxels.len()).filter(|&i| {
+            image.voxels[i] > 0
+                && neighbors(image, i).any(|j| image.voxels[j] > 0 && image.voxels[j] != image.voxels[i])
+        });
+        let [nx, ny, _] = image.grid.size;
+        for i in boundary.step_by(431) {
+            let lattice = Vec3::new((i % nx) as f64 + 0.31, (i / nx % ny) as f64 - 0.22, (i / (nx * ny)) as f64 + 0.17);
+            let p = image.grid.to_world(lattice);
+            let inside: Vec<usize> = (0..phantom.tissues.len())
+                .filter(|&tissue| {
+                    let solid = &phantom.tissues[tissue].solid;
+                    solid.bounds().contains(p) && solid.distance(p) < 0.0
+                })
+                .collect();
+            assert_eq!(inside, phantom.tissue_at(p).into_iter().collect::<Vec<_>>(), "{} at {p:?}", phantom.name);
+        }
+    }
+}
+
+/// A disc of the least tendon holds a voxel of 2 mm, so nothing breaks. Where a belly leaves the edge of a bone single
+/// voxels can be beyond it: 2 in 1000 are allowed.
+#[test]
+fn every_head_is_one_piece_with_its_tendons_and_touches_its_bones() {
+    for (phantom, image) in images() {
+        for pair in phantom.attachments.chunks(2) {
+            let belly = pair[0].belly;
+            let name = &phantom.tissues[belly].name;
+            let is_in = |label: u16| {
+                let Some(tissue) = usize::from(label).checked_sub(1) else { return false };
+                let about = &phantom.tissues[tissue];
+                tissue == belly || (about.kind == TissueKind::Tendon && about.belongs_to.as_ref() == Some(name))
+            };
+            let sizes = pieces(image, is_in);
+            let rest: usize = sizes[1..].iter().sum();
+            assert!(rest * 500 <= sizes[0], "{name}: {sizes:?}");
+            for end in pair {
+                let bone = end.bone as u16 + 1;
+                let touches = |i: usize| neighbors(image, i).any(|j| image.voxels[j] == bone);
+                let mut own = (0..image.voxels.len()).filter(|&i| usize::from(image.voxels[i]) == end.tissue + 1);
+                assert!(
+                    own.any(touches),
+                    "{} and {}",
+                    phantom.tissues[end.tissue].name,
+                    phantom.tissues[end.bone].name
+                );
+            }
+        }
+    }
+}
+
+/// The sections were grown until volumes fit those of the table; counting at 2 mm is good to some per cent for the
+/// smallest belly (3 cm³, 400 voxels).
+#[test]
+fn bellies_have_the_volumes_of_the_literature() {
+    for (phantom, image) in images() {
+        let mut counts = vec![0; phantom.tissues.len() + 1];
+        image.voxels.iter().for_each(|&label| counts[usize::from(label)] += 1);
+        for belly in bellies(phantom) {
+            let volume = f64::from(counts[belly + 1]) * 8e-9;
+            let expected = phantom.tissues[belly].literature_volume.unwrap();
+            let name = &phantom.tissues[belly].name;
+            assert!((volume / expected - 1.0).abs() < 0.10, "{name}: {:.1} of {:.1} cm³", volume * 1e6, expected * 1e6);
+        }
+    }
+}
+
+#[test]
+fn jaw_turns_about_its_condyles_and_keeps_clear_of_the_skull() {
+    let [hinge] = HEAD.hinges.as_slice() else { panic!("one hinge") };
+    let names = [hinge.fixed, hinge.moving].map(|tissue| HEAD.tissues[tissue].name.as_str());
+    assert_eq!(names, ["skull", "jaw"]);
+    // The axis runs through both condyles.
+    for end in hinge.axis {
+        assert!(HEAD.tissues[hinge.moving].solid.distance(end) < 0.0);
+    }
+    // From left to right, a positive turn about +x lifts the chin, which is in front.
+    let axis = hinge.axis[1] - hinge.axis[0];
+    assert!(axis.x > 0.0 && axis.cross(Vec3::new(0.0, 1.0, 0.0)).z > 0.0);
+    let image = HEAD.labels(3e-3, &Flaws::default());
+    for name in ["skull", "jaw", "brain", "flesh", "upper_teeth", "lower_teeth", "left_eye", "right_masseter"] {
+        let tissue = HEAD.find(name).unwrap();
+        let sizes = pieces(&image, |label| usize::from(label) == tissue + 1);
+        let rest: usize = sizes[1..].iter().sum();
+        assert!(rest * 50 <= sizes[0], "{name}: {sizes:?}");
+    }
+}
