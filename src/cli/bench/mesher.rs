@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 20)]
     pub shapes: usize,
 
-    /// Cells across the largest size of a shape, which is filled at all of them; below 16 gyroids are thinner than 1.5 cells
+    /// Cells across the largest size of a shape, which is filled at all of them; gyroids are thin below 16
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "16,24,32")]
     pub cells: Vec<usize>,
 
