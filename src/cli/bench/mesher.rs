@@ -24,8 +24,8 @@ pub struct Arguments {
     #[arg(long, default_value_t = 20)]
     pub shapes: usize,
 
-    /// Cells across the largest size of a shape; each shape is filled at all of them
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "12,18,26")]
+    /// Cells across the largest size of a shape, which is filled at all of them; gyroids are thin below 16
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "16,24,32")]
     pub cells: Vec<usize>,
 
     /// Cells across the ball that is timed
