@@ -49,22 +49,22 @@ fn flaws_are_the_same_for_a_seed_and_others_for_another() {
     assert_ne!(first, other);
 }
 
-/// A sample moves by at most √3 σ along an axis, so a voxel whose neighbors within two all agree cannot change for
-/// σ = 0.5; a voxel at a boundary does in about one of three cases.
+/// A sample moves by at most √3 σ along an axis, less than a voxel for σ = 0.5. So a voxel whose neighbors all agree keeps
+/// its label, unless something thinner than a voxel passes between them, as tendons do: one change in twenty. At a boundary
+/// about one voxel in three changes.
 #[test]
-fn noise_changes_voxels_at_boundaries_only() {
+fn noise_changes_voxels_at_boundaries() {
     let clean = CALF.labels(4e-3, &Flaws::default());
     let noisy = CALF.labels(4e-3, &Flaws { noise: 0.5, ..Flaws::default() });
-    let is_deep =
-        |i: usize| neighbors(&clean, i).all(|j| neighbors(&clean, j).all(|k| clean.voxels[k] == clean.voxels[i]));
     let is_edge = |i: usize| neighbors(&clean, i).any(|j| clean.voxels[j] != clean.voxels[i]);
-    let (mut edges, mut changed) = (0, 0);
+    let (mut edges, mut changed, mut elsewhere) = (0, 0, 0);
     for i in 0..clean.voxels.len() {
-        let differs = clean.voxels[i] != noisy.voxels[i];
-        assert!(!(differs && is_deep(i)), "voxel {i}");
-        edges += usize::from(is_edge(i));
+        let (differs, is_edge) = (clean.voxels[i] != noisy.voxels[i], is_edge(i));
+        edges += usize::from(is_edge);
         changed += usize::from(differs);
+        elsewhere += usize::from(differs && !is_edge);
     }
+    assert!(elsewhere * 20 <= changed, "{elsewhere} of {changed}");
     assert!((0.1..0.5).contains(&(changed as f64 / edges as f64)), "{changed} of {edges}");
 }
 

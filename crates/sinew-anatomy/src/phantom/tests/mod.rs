@@ -4,6 +4,7 @@ mod image;
 mod shape;
 mod truth;
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use sinew_math::Vec3;
@@ -16,12 +17,15 @@ static HEAD: LazyLock<Phantom> = LazyLock::new(head);
 static ARM_IMAGE: LazyLock<LabelVolume> = LazyLock::new(|| ARM.labels(2e-3, &Flaws::default()));
 static CALF_IMAGE: LazyLock<LabelVolume> = LazyLock::new(|| CALF.labels(2e-3, &Flaws::default()));
 
+static ARM_MEMBERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| members(&ARM_IMAGE, ARM.tissues.len()));
+static CALF_MEMBERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| members(&CALF_IMAGE, CALF.tissues.len()));
+
 fn all() -> [&'static Phantom; 3] {
     [&ARM, &HEAD, &CALF]
 }
 
-fn images() -> [(&'static Phantom, &'static LabelVolume); 2] {
-    [(&ARM, &ARM_IMAGE), (&CALF, &CALF_IMAGE)]
+fn images() -> [(&'static Phantom, &'static LabelVolume, &'static [Vec<usize>]); 2] {
+    [(&ARM, &ARM_IMAGE, &ARM_MEMBERS), (&CALF, &CALF_IMAGE, &CALF_MEMBERS)]
 }
 
 /// Indices of the 26 neighbors of a voxel.
@@ -37,33 +41,38 @@ fn neighbors(image: &LabelVolume, index: usize) -> impl Iterator<Item = usize> {
     .filter(move |&other| other != index)
 }
 
-/// Sizes of the connected pieces of some labels, largest first.
-fn pieces(image: &LabelVolume, is_in: impl Fn(u16) -> bool) -> Vec<usize> {
-    let mut is_free: Vec<bool> = image.voxels.iter().map(|&label| is_in(label)).collect();
+/// Indices of the voxels of every tissue, in order.
+fn members(image: &LabelVolume, tissue_count: usize) -> Vec<Vec<usize>> {
+    let mut members = vec![Vec::new(); tissue_count];
+    for (i, &label) in image.voxels.iter().enumerate().filter(|(_, label)| **label > 0) {
+        members[usize::from(label) - 1].push(i);
+    }
+    members
+}
+
+/// Sizes of the connected pieces of some voxels, largest first.
+fn pieces(image: &LabelVolume, voxels: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut free: HashSet<usize> = voxels.into_iter().collect();
     let mut sizes = Vec::new();
-    for start in 0..is_free.len() {
+    while let Some(&start) = free.iter().next() {
         let mut stack = vec![start];
         let mut size = 0;
         while let Some(index) = stack.pop() {
-            if std::mem::take(&mut is_free[index]) {
+            if free.remove(&index) {
                 size += 1;
-                stack.extend(neighbors(image, index).filter(|&other| is_free[other]));
+                stack.extend(neighbors(image, index).filter(|other| free.contains(other)));
             }
         }
-        if size > 0 {
-            sizes.push(size);
-        }
+        sizes.push(size);
     }
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes
 }
 
-/// Centers of the voxels of a tissue, every `every`-th.
-fn centers(image: &LabelVolume, tissue: usize, every: usize) -> Vec<Vec3> {
+/// Center of a voxel.
+fn center(image: &LabelVolume, index: usize) -> Vec3 {
     let [nx, ny, _] = image.grid.size;
-    let voxels = image.voxels.iter().enumerate().filter(|(_, label)| usize::from(**label) == tissue + 1);
-    let center = |i: usize| Vec3::new((i % nx) as f64, (i / nx % ny) as f64, (i / (nx * ny)) as f64);
-    voxels.step_by(every).map(|(i, _)| image.grid.to_world(center(i))).collect()
+    image.grid.to_world(Vec3::new((index % nx) as f64, (index / nx % ny) as f64, (index / (nx * ny)) as f64))
 }
 
 fn bellies(phantom: &Phantom) -> impl Iterator<Item = usize> {

@@ -36,25 +36,21 @@ fn arm_has_the_muscles_and_heads_of_the_table() {
     assert_eq!((CALF.muscles().len(), bellies(&CALF).count()), (10, 11));
 }
 
-/// Where two distances are negative the tissues overlap. Points: centers of voxels next to a boundary, moved off the
-/// lattice, where overlaps would be.
+/// Where two distances are negative the tissues overlap. Points: near voxels at a boundary between tissues, where overlaps
+/// would be, off the lattice.
 #[test]
 fn at_most_one_tissue_has_a_point_inside_and_it_is_the_one_that_owns_it() {
-    for (phantom, image) in images() {
-        let boundary = (0..image.voxels.len()).filter(|&i| {
-            image.voxels[i] > 0
-                && neighbors(image, i).any(|j| image.voxels[j] > 0 && image.voxels[j] != image.voxels[i])
-        });
-        let [nx, ny, _] = image.grid.size;
-        for i in boundary.step_by(431) {
-            let lattice = Vec3::new((i % nx) as f64 + 0.31, (i / nx % ny) as f64 - 0.22, (i / (nx * ny)) as f64 + 0.17);
-            let p = image.grid.to_world(lattice);
-            let inside: Vec<usize> = (0..phantom.tissues.len())
-                .filter(|&tissue| {
-                    let solid = &phantom.tissues[tissue].solid;
-                    solid.bounds().contains(p) && solid.distance(p) < 0.0
-                })
-                .collect();
+    for (phantom, image, members) in images() {
+        let differs = |i: usize, j: usize| image.voxels[j] > 0 && image.voxels[j] != image.voxels[i];
+        let is_boundary = |i: usize| neighbors(image, i).any(|j| differs(i, j));
+        // A prime: no plane of voxels is hit more often than others.
+        for &i in members.iter().flatten().filter(|i| **i % 151 == 0 && is_boundary(**i)) {
+            let p = center(image, i) + Vec3::new(0.62e-3, -0.44e-3, 0.34e-3);
+            let is_inside = |tissue: &usize| {
+                let solid = &phantom.tissues[*tissue].solid;
+                solid.bounds().contains(p) && solid.distance(p) < 0.0
+            };
+            let inside: Vec<usize> = (0..phantom.tissues.len()).filter(is_inside).collect();
             assert_eq!(inside, phantom.tissue_at(p).into_iter().collect::<Vec<_>>(), "{} at {p:?}", phantom.name);
         }
     }
@@ -64,42 +60,33 @@ fn at_most_one_tissue_has_a_point_inside_and_it_is_the_one_that_owns_it() {
 /// voxels can be beyond it: 2 in 1000 are allowed.
 #[test]
 fn every_head_is_one_piece_with_its_tendons_and_touches_its_bones() {
-    for (phantom, image) in images() {
+    for (phantom, image, members) in images() {
         for pair in phantom.attachments.chunks(2) {
             let belly = pair[0].belly;
             let name = &phantom.tissues[belly].name;
-            let is_in = |label: u16| {
-                let Some(tissue) = usize::from(label).checked_sub(1) else { return false };
-                let about = &phantom.tissues[tissue];
-                tissue == belly || (about.kind == TissueKind::Tendon && about.belongs_to.as_ref() == Some(name))
+            let is_own = |tissue: &usize| {
+                let about = &phantom.tissues[*tissue];
+                *tissue == belly || (about.kind == TissueKind::Tendon && about.belongs_to.as_ref() == Some(name))
             };
-            let sizes = pieces(image, is_in);
-            let rest: usize = sizes[1..].iter().sum();
-            assert!(rest * 500 <= sizes[0], "{name}: {sizes:?}");
+            let own = (0..phantom.tissues.len()).filter(is_own);
+            let sizes = pieces(image, own.flat_map(|tissue| members[tissue].iter().copied()));
+            assert!(sizes[1..].iter().sum::<usize>() * 500 <= sizes[0], "{name}: {sizes:?}");
             for end in pair {
-                let bone = end.bone as u16 + 1;
-                let touches = |i: usize| neighbors(image, i).any(|j| image.voxels[j] == bone);
-                let mut own = (0..image.voxels.len()).filter(|&i| usize::from(image.voxels[i]) == end.tissue + 1);
-                assert!(
-                    own.any(touches),
-                    "{} and {}",
-                    phantom.tissues[end.tissue].name,
-                    phantom.tissues[end.bone].name
-                );
+                let is_bone = |i: usize| usize::from(image.voxels[i]) == end.bone + 1;
+                let touches = members[end.tissue].iter().any(|&i| neighbors(image, i).any(is_bone));
+                assert!(touches, "{name} and {}", phantom.tissues[end.bone].name);
             }
         }
     }
 }
 
-/// The sections were grown until volumes fit those of the table; counting at 2 mm is good to some per cent for the
-/// smallest belly (3 cm³, 400 voxels).
+/// The sections were grown until volumes fit those of the table at 2 mm: to 6 % for the smallest, whose 3 cm³ are 400
+/// voxels, to 2 % for most.
 #[test]
 fn bellies_have_the_volumes_of_the_literature() {
-    for (phantom, image) in images() {
-        let mut counts = vec![0; phantom.tissues.len() + 1];
-        image.voxels.iter().for_each(|&label| counts[usize::from(label)] += 1);
+    for (phantom, _, members) in images() {
         for belly in bellies(phantom) {
-            let volume = f64::from(counts[belly + 1]) * 8e-9;
+            let volume = members[belly].len() as f64 * 8e-9;
             let expected = phantom.tissues[belly].literature_volume.unwrap();
             let name = &phantom.tissues[belly].name;
             assert!((volume / expected - 1.0).abs() < 0.10, "{name}: {:.1} of {:.1} cm³", volume * 1e6, expected * 1e6);
@@ -108,7 +95,7 @@ fn bellies_have_the_volumes_of_the_literature() {
 }
 
 #[test]
-fn jaw_turns_about_its_condyles_and_keeps_clear_of_the_skull() {
+fn jaw_turns_about_its_condyles_and_parts_of_the_head_are_whole() {
     let [hinge] = HEAD.hinges.as_slice() else { panic!("one hinge") };
     let names = [hinge.fixed, hinge.moving].map(|tissue| HEAD.tissues[tissue].name.as_str());
     assert_eq!(names, ["skull", "jaw"]);
@@ -120,9 +107,10 @@ fn jaw_turns_about_its_condyles_and_keeps_clear_of_the_skull() {
     let axis = hinge.axis[1] - hinge.axis[0];
     assert!(axis.x > 0.0 && axis.cross(Vec3::new(0.0, 1.0, 0.0)).z > 0.0);
     let image = HEAD.labels(3e-3, &Flaws::default());
+    let members = members(&image, HEAD.tissues.len());
     for name in ["skull", "jaw", "brain", "flesh", "upper_teeth", "lower_teeth", "left_eye", "right_masseter"] {
         let tissue = HEAD.find(name).unwrap();
-        let sizes = pieces(&image, |label| usize::from(label) == tissue + 1);
+        let sizes = pieces(&image, members[tissue].iter().copied());
         let rest: usize = sizes[1..].iter().sum();
         assert!(rest * 50 <= sizes[0], "{name}: {sizes:?}");
     }
