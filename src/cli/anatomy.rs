@@ -52,9 +52,14 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
 fn build_model(arguments: &BuildArguments, console: Console) -> Result<Status, Failure> {
     let recipe = Recipe::load(&arguments.recipe)?;
     let known: Vec<&str> = recipe.tissue.iter().map(|tissue| tissue.name.as_str()).collect();
-    for name in arguments.only.iter().filter(|name| !known.contains(&name.as_str())) {
-        let hint = sinew_scene::suggest::hint(name, known.iter().copied(), "tissues").unwrap_or_default();
-        return Err(Failure::Other(format!("the recipe has no tissue `{name}`\nhint: {hint}")));
+    let unknown: Vec<String> = (arguments.only.iter().filter(|name| !known.contains(&name.as_str())))
+        .map(|name| {
+            let hint = sinew_scene::suggest::hint(name, known.iter().copied(), "tissues").unwrap_or_default();
+            format!("the recipe has no tissue `{name}`\nhint: {hint}")
+        })
+        .collect();
+    if !unknown.is_empty() {
+        return Err(Failure::Other(unknown.join("\n")));
     }
     let start = Instant::now();
     let line = StageLine::new(console);

@@ -176,8 +176,7 @@ fn truth_of(body: &Phantom, voxel: f64) -> Value {
     let volumes = body.volumes((voxel / 2.0).clamp(0.75e-3, 2e-3));
     let tissues: Vec<Value> =
         (0..body.tissues.len()).map(|tissue| tissue_json(body, tissue, volumes[tissue])).collect();
-    let attachments: Vec<Value> =
-        body.attachments.iter().map(|attachment| attachment_json(body, attachment)).collect();
+    let attachments: Vec<Value> = body.attachments.iter().map(|attachment| attachment_json(body, attachment)).collect();
     let hinges: Vec<Value> = body
         .hinges
         .iter()

@@ -162,7 +162,7 @@ impl Waves {
                 let direction = random.point(1.0);
                 let number = low + (high - low) * random.unit();
                 let vector = direction * (number / direction.norm().max(1e-3));
-                (vector, 6.283 * random.unit(), amplitude)
+                (vector, std::f64::consts::TAU * random.unit(), amplitude)
             })
             .collect();
         let slope = waves.iter().map(|(k, _, a)| k.norm() * a).sum();

@@ -26,9 +26,9 @@ impl Moments {
             let part = a.dot(b.cross(c)) / 6.0;
             let sum = a + b + c;
             volume += part;
-            first = first + sum * (part / 4.0);
+            first += sum * (part / 4.0);
             let outer = [a, b, c, sum].map(|x| Mat3::outer(x, x));
-            second = second + (outer[0] + outer[1] + outer[2] + outer[3]) * (part / 20.0);
+            second += (outer[0] + outer[1] + outer[2] + outer[3]) * (part / 20.0);
         }
         if !(volume.abs() > 0.0 && volume.is_finite()) {
             return None;
