@@ -2,7 +2,7 @@
 
 use crate::error::{Place, ReadError, WriteError};
 use crate::mesh_data::MeshData;
-use crate::{abaqus, febio, gltf, gmsh, medit, obj, ply, stl, tetgen, vtk, vtu};
+use crate::{abaqus, febio, gltf, gmsh, medit, obj, osu, outline, ply, stl, tetgen, vtk, vtu};
 
 /// A mesh format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,10 +29,14 @@ pub enum Format {
     Febio,
     /// INRIA's MEDIT.
     Medit,
+    /// Polygons of the Ohio State University.
+    Osu,
+    /// Shapes by their outlines.
+    Outline,
 }
 
 /// One row per format: format, name, extensions (the default first), whether it usually holds volumes.
-const FORMATS: [(Format, &str, &[&str], bool); 11] = [
+const FORMATS: [(Format, &str, &[&str], bool); 13] = [
     (Format::Obj, "OBJ", &["obj"], false),
     (Format::Ply, "PLY", &["ply"], false),
     (Format::Stl, "STL", &["stl"], false),
@@ -44,6 +48,8 @@ const FORMATS: [(Format, &str, &[&str], bool); 11] = [
     (Format::Abaqus, "Abaqus", &["inp"], true),
     (Format::Febio, "FEBio", &["feb"], true),
     (Format::Medit, "MEDIT", &["mesh", "meshb"], true),
+    (Format::Osu, "OSU", &["osu"], false),
+    (Format::Outline, "outline", &["outline"], false),
 ];
 
 impl Format {
@@ -142,6 +148,8 @@ pub fn decode(
         Format::Abaqus => abaqus::read(bytes),
         Format::Febio => febio::read(bytes),
         Format::Medit => medit::read(bytes),
+        Format::Osu => osu::read(bytes, companions),
+        Format::Outline => outline::read(bytes, companions),
     }
 }
 
@@ -167,5 +175,11 @@ pub fn encode(
         Format::Abaqus => abaqus::write(mesh).map(single),
         Format::Febio => febio::write(mesh).map(single),
         Format::Medit => medit::write(mesh, extension == "meshb").map(single),
+        Format::Osu => osu::write(mesh),
+        Format::Outline => Err(WriteError::Unsupported {
+            format: "outline",
+            what: "a mesh".into(),
+            hint: "write it as .obj, .ply or .osu",
+        }),
     }
 }

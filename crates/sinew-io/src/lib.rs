@@ -1,10 +1,11 @@
-//! Mesh files of other programs.
+//! Mesh files and volumes of other programs.
 //!
 //! Readers take bytes, so tests and fuzzers need no disk. They report the line or byte of an error, and limit memory to
 //! a small multiple of the file size: they trust a count only after finding the bytes it promises. The content of a
 //! file becomes [`MeshData`]; [`volume`] and [`surface`] select what is simulated.
 //!
-//! Start with [`load`], [`save`] and [`MeshData`]; [`load_rig`] reads characters, [`load_motion`] motions.
+//! Start with [`load`], [`save`] and [`MeshData`]; [`load_rig`] reads characters, [`load_motion`] motions,
+//! [`image::load`] volumes.
 //!
 //! ```
 //! use sinew_io::{Format, NoCompanions, decode};
@@ -33,6 +34,8 @@ pub mod medit;
 pub mod memory;
 pub mod mesh_data;
 pub mod obj;
+pub mod osu;
+pub mod outline;
 pub mod ply;
 pub mod stl;
 pub mod surface;

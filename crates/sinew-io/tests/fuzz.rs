@@ -126,10 +126,16 @@ fn mutate(random: &mut Random, file: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Real files of a format.
+/// Real files of a format, also those in folders below.
 fn corpus(folder: &str) -> Vec<Vec<u8>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder);
-    let mut names: Vec<PathBuf> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut folders = vec![path.clone()];
+    let mut names: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() { folders.push(entry) } else { names.push(entry) }
+        }
+    }
     names.sort();
     assert!(!names.is_empty(), "{} is empty", path.display());
     names.iter().map(|name| std::fs::read(name).unwrap()).collect()
@@ -177,7 +183,7 @@ fn fuzz_reader(
         }
     });
     let keep = |reason: &str| {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{folder}"));
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}", folder.replace('/', "-")));
         let bytes = current.lock().map(|bytes| bytes.clone()).unwrap_or_default();
         std::fs::write(&path, bytes).unwrap();
         panic!("{reason}; the file is {}", path.display());
@@ -258,3 +264,52 @@ fn abaqus_survives_mutated_files() {
 fn febio_survives_mutated_files() {
     fuzz("febio", Format::Febio, sinew_io::febio::fuzz_one, 256, TABLES);
 }
+
+/// Gzip packs up to 1032 zeros into a byte; a voxel of a byte becomes a label of two or a float of four.
+const IMAGE: usize = 1032 * 16;
+
+#[test]
+fn nifti_survives_mutated_files() {
+    let read = |bytes: &[u8]| drop(sinew_io::image::nifti::read(bytes, &NoCompanions));
+    fuzz_reader("image/nifti", read, sinew_io::image::nifti::fuzz_one, IMAGE, TABLES);
+}
+
+#[test]
+fn nrrd_survives_mutated_files() {
+    let read = |bytes: &[u8]| drop(sinew_io::image::nrrd::read(bytes, &NoCompanions));
+    fuzz_reader("image/nrrd", read, sinew_io::image::nrrd::fuzz_one, IMAGE, TABLES);
+}
+
+#[test]
+fn meta_image_survives_mutated_files() {
+    let read = |bytes: &[u8]| drop(sinew_io::image::meta::read(bytes, &NoCompanions));
+    fuzz_reader("image/meta", read, sinew_io::image::meta::fuzz_one, IMAGE, TABLES);
+}
+
+/// Slices of a segmentation that are empty are not in the file, up to 4096 of them.
+#[test]
+fn dicom_survives_mutated_files() {
+    let read = |bytes: &[u8]| drop(sinew_io::image::dicom::read(bytes));
+    fuzz_reader("image/dicom", read, sinew_io::image::dicom::fuzz_one, IMAGE, 128 * TABLES);
+}
+
+#[test]
+fn contours_survive_mutated_files() {
+    let read = |bytes: &[u8]| drop(sinew_io::image::contours::read(bytes));
+    fuzz_reader("image/contours", read, sinew_io::image::contours::fuzz_one, IMAGE, ROOM);
+}
+
+/// Shapes with a number of corners around and few rows may swell, up to what memory holds.
+#[test]
+fn outlines_and_polygons_survive_mutated_files() {
+    fuzz("osu", Format::Osu, sinew_io::osu::fuzz_one, 256, TABLES);
+    fuzz("outline", Format::Outline, sinew_io::outline::fuzz_one, 256, ROOM);
+}
+
+#[test]
+fn png_slices_survive_mutated_files() {
+    fuzz_reader("image/png", sinew_io::image::stack::fuzz_one, |_| (), IMAGE, TABLES);
+}
+
+/// A number in a text says how fine polygons are filled, up to 4096 pixels along an axis.
+const ROOM: usize = 1 << 29;

@@ -14,13 +14,15 @@ use sinew_scene::template::plausible_scale;
 
 use super::super::console::{self, Console};
 use super::super::{Failure, Status, table};
+use super::image_info::ImageFacts;
 use super::motion_info::MotionFacts;
 use super::{bytes_text, check_picture, draw, load, point_text, quantity, short};
 
-/// Prints the content of meshes: cells, size, regions, fields, and possible uses; of motions (.bvh) joints and frames
+/// Prints the content of meshes: cells, size, regions, fields, and possible uses; of motions (.bvh) joints and frames, of
+/// volumes (.nii, .nrrd, .mha, .dcm, folders of slices) spacing, axes and labels
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Mesh files, or motions (.bvh)
+    /// Mesh files, motions (.bvh), or volumes
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -39,6 +41,17 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
     let mut all = Vec::new();
     let mut bad = 0;
     for path in &arguments.files {
+        if ImageFacts::are_of(path) {
+            match ImageFacts::read(path) {
+                Ok(facts) if arguments.json => all.push(facts.to_json()),
+                Ok(facts) => console::print(&facts.to_text())?,
+                Err(failure) => {
+                    bad += 1;
+                    console::message(&failure.to_string());
+                }
+            }
+            continue;
+        }
         if MotionFacts::are_of(path) {
             match MotionFacts::read(path) {
                 Ok(facts) if arguments.json => all.push(facts.to_json()),

@@ -3,6 +3,7 @@
 mod check;
 mod convert;
 mod fill;
+mod image_info;
 mod info;
 mod motion_info;
 mod tets;

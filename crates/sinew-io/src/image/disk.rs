@@ -156,7 +156,7 @@ fn load_folder(path: &Path) -> Result<ImageData, FileError> {
         let bytes = read_file(&name)?;
         total = total.saturating_add(bytes.len() as u64);
         memory::require(total).map_err(|short| FileError::Memory { path: path.into(), short })?;
-        if has_pngs || dicom::is_dicom(&bytes) {
+        if has_pngs || dicom::is_dicom(&bytes) || file_format(&name) == Some(ImageFormat::Dicom) {
             files.push((file_name(&name), bytes));
         }
     }

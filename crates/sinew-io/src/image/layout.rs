@@ -58,6 +58,12 @@ pub(crate) fn grid(
         let reason = format!("no spacing: voxels have no size along {name} of the image");
         return Err(ReadError::Syntax { place, reason });
     }
+    // Also what does not fit into the single precision of other programs.
+    let (low, high) = (lengths.into_iter().fold(f64::INFINITY, f64::min), lengths.into_iter().fold(0.0, f64::max));
+    if low < 1e-12 || high > 1e4 || origin.norm() > 1e7 {
+        let reason = format!("voxels of {low:e} to {high:e} m, the first at {:e} m: no image of a body", origin.norm());
+        return Err(ReadError::Syntax { place, reason });
+    }
     let volume = axes.determinant() / lengths.iter().product::<f64>();
     // Less than a degree between two axes is no image: angles come from a broken header.
     if !(volume.abs() > 1e-2) {

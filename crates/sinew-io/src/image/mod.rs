@@ -10,10 +10,12 @@
 //! | MetaImage (`.mha`, `.mhd`) | [`meta`] | – |
 //! | DICOM series and segmentations (`.dcm`, or a folder) | [`dicom`] | – |
 //! | PNG slices in a folder | [`stack`] | – |
+//! | contours slice by slice (`.contours`) | [`contours`] | – |
 //! | raw voxels (`.raw` with `.raw.txt` beside it) | [`raw`] | – |
 //!
 //! Start with [`load`] and [`ImageData`].
 
+pub mod contours;
 pub mod data;
 pub mod describe;
 pub mod dicom;

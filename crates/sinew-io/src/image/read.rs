@@ -2,7 +2,7 @@
 
 use super::data::ImageData;
 use super::raw::{self, RawHeader};
-use super::{dicom, meta, nifti, nrrd, stack};
+use super::{contours, dicom, meta, nifti, nrrd, stack};
 use crate::error::{Place, ReadError};
 use crate::format::Companions;
 
@@ -21,10 +21,12 @@ pub enum ImageFormat {
     Png,
     /// Voxels without a header.
     Raw,
+    /// Polygons slice by slice.
+    Contours,
 }
 
 /// Ends of names, in small letters.
-const ENDS: [(&str, ImageFormat); 14] = [
+const ENDS: [(&str, ImageFormat); 15] = [
     (".nii", ImageFormat::Nifti),
     (".nii.gz", ImageFormat::Nifti),
     (".hdr", ImageFormat::Nifti),
@@ -39,6 +41,7 @@ const ENDS: [(&str, ImageFormat); 14] = [
     (".dicom", ImageFormat::Dicom),
     (".png", ImageFormat::Png),
     (".raw", ImageFormat::Raw),
+    (".contours", ImageFormat::Contours),
 ];
 
 impl ImageFormat {
@@ -73,6 +76,7 @@ impl ImageFormat {
             ImageFormat::Dicom => "DICOM",
             ImageFormat::Png => "PNG",
             ImageFormat::Raw => "raw voxels",
+            ImageFormat::Contours => "contours",
         }
     }
 }
@@ -81,7 +85,7 @@ impl ImageFormat {
 pub fn read(bytes: &[u8], name: &str, beside: &dyn Companions) -> Result<ImageData, ReadError> {
     let known = ImageFormat::from_bytes(bytes).or_else(|| ImageFormat::from_name(name));
     let Some(format) = known else {
-        let reason = format!("\"{name}\" is none of .nii, .nii.gz, .nrrd, .mha, .mhd, .dcm, .png, .raw");
+        let reason = format!("\"{name}\" is none of .nii, .nii.gz, .nrrd, .mha, .mhd, .dcm, .png, .raw, .contours");
         return Err(ReadError::Magic { format: "image", reason });
     };
     match format {
@@ -94,6 +98,7 @@ pub fn read(bytes: &[u8], name: &str, beside: &dyn Companions) -> Result<ImageDa
             what: "a single PNG slice".into(),
             hint: "name the folder of the slices; its spacing.txt says `spacing = 0.8 0.8 2 mm`",
         }),
+        ImageFormat::Contours => contours::read(bytes),
         ImageFormat::Raw => raw::read(bytes, &RawHeader::read(&beside.open(&format!("{name}.txt"), Place::Byte(0))?)?),
     }
 }

@@ -15,6 +15,8 @@ pub(super) mod tag {
     pub const CLASS: u32 = 0x0008_0016;
     pub const SERIES_TITLE: u32 = 0x0008_103e;
     pub const THICKNESS: u32 = 0x0018_0050;
+    pub const DETECTOR_SPACING: u32 = 0x0018_1164;
+    pub const SCANNED_SPACING: u32 = 0x0018_2010;
     pub const BETWEEN_SLICES: u32 = 0x0018_0088;
     pub const SERIES: u32 = 0x0020_000e;
     pub const POSITION: u32 = 0x0020_0032;
@@ -191,17 +193,16 @@ impl Parser<'_> {
     fn elements(&mut self, end: usize, only_meta: bool) -> Result<Elements, ReadError> {
         let mut elements = Elements::new();
         while self.cursor.position() < end {
-            let before = self.cursor.clone();
+            // Behind the group in front, elements may be written otherwise.
+            if only_meta && self.cursor.remaining().get(..2) != Some(&[2, 0]) {
+                break;
+            }
             // Some programs fill the end of a file with zeros.
             if self.cursor.remaining().iter().take(8).all(|byte| *byte == 0) {
                 break;
             }
             let head = self.head()?;
             if head.tag == ITEM_END {
-                break;
-            }
-            if only_meta && head.tag >> 16 != 2 {
-                self.cursor = before;
                 break;
             }
             let element = self.element(&head, end)?;

@@ -47,7 +47,28 @@ impl Format {
         let rows = needed(tag::ROWS, "number of rows (0028,0010)")? as usize;
         let columns = needed(tag::COLUMNS, "number of columns (0028,0011)")? as usize;
         let is_signed = data.number(tag::IS_SIGNED) == Some(1.0);
-        Ok(Format { rows, columns, frames, bits, stored, high, is_signed })
+        let format = Format { rows, columns, frames, bits, stored, high, is_signed };
+        format.check(file, place)?;
+        Ok(format)
+    }
+
+    /// Refuses more frames than the bytes of the pixels can hold, before anybody makes room for them.
+    fn check(&self, file: &DicomFile<'_>, place: Place) -> Result<(), ReadError> {
+        /// Runs of two bytes make 128 pixels.
+        const TIGHTEST: usize = 64;
+        let pixels = self.len().max(1);
+        let found = match file.data.find(tag::PIXELS).map(|element| &element.value) {
+            Some(Value::Bytes(_, length)) => length.saturating_mul(8) / pixels.saturating_mul(self.bits as usize),
+            Some(Value::Fragments(all)) => {
+                all.iter().map(|(_, length)| *length).sum::<usize>().saturating_mul(TIGHTEST) / pixels
+            }
+            _ => 0,
+        };
+        if found >= self.frames {
+            return Ok(());
+        }
+        let what = format!("frames of {} x {} pixels", self.columns, self.rows);
+        Err(ReadError::Count { place, what, promised: self.frames as u64, found: found as u64 })
     }
 
     /// Pixels of a frame.

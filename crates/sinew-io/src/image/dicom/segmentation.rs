@@ -15,7 +15,7 @@ use crate::error::{Place, ReadError};
 const OFF: f64 = 0.1;
 
 /// Most slices: an empty segmentation must not swell.
-const TALLEST: f64 = 65_535.0;
+const TALLEST: f64 = 4096.0;
 
 /// Whether a file is a segmentation.
 pub(super) fn is_one(data: &DataSet<'_>) -> bool {
@@ -26,8 +26,7 @@ pub(super) fn is_one(data: &DataSet<'_>) -> bool {
 /// Reads a segmentation.
 pub(super) fn read(file: &DicomFile<'_>) -> Result<ImageData, ReadError> {
     let format = Format::of(file)?;
-    let count = format.frames.min(file.data.bytes.len().saturating_mul(8));
-    let planes: Vec<Plane> = (0..count).map(|frame| plane(file, frame)).collect();
+    let planes: Vec<Plane> = (0..format.frames).map(|frame| plane(file, frame)).collect();
     let mut notes = Vec::new();
     let (slices, height, origin, axes) = raster(&planes, &mut notes)?;
     let size = [format.columns, format.rows, height];

@@ -56,7 +56,10 @@ fn plane_of(top: View<'_>, own: Option<View<'_>>, all: Option<View<'_>>) -> Plan
     Plane {
         position: below(tag::PLANE_POSITION).decimals::<3>(tag::POSITION).map(Vec3::from),
         directions: six.map(|[a, b, c, d, e, f]| [Vec3::new(a, b, c), Vec3::new(d, e, f)]),
-        spacing: measures.decimals::<2>(tag::SPACING),
+        // Scans of paper and films say it elsewhere.
+        spacing: [(measures, tag::SPACING), (top, tag::SCANNED_SPACING), (top, tag::DETECTOR_SPACING)]
+            .into_iter()
+            .find_map(|(view, tag)| view.decimals::<2>(tag)),
         between: first(measures, tag::BETWEEN_SLICES).map(f64::abs),
         thickness: first(measures, tag::THICKNESS).map(f64::abs),
         slope: first(values, tag::SLOPE).filter(|slope| *slope != 0.0).unwrap_or(1.0),
@@ -78,9 +81,7 @@ pub(super) fn read(files: &[(String, DicomFile<'_>)]) -> Result<ImageData, ReadE
             );
             return Err(ReadError::Syntax { place: Place::Slice(number), reason });
         }
-        // Frames that the file has no room for are not made up.
-        let most = own.frames.min(file.data.bytes.len().saturating_mul(8));
-        frames.extend((0..most).map(|frame| Frame { file: number, frame, plane: plane(file, frame) }));
+        frames.extend((0..own.frames).map(|frame| Frame { file: number, frame, plane: plane(file, frame) }));
     }
     let size = [format.columns, format.rows, frames.len()];
     layout::voxel_count(size, Place::Slice(0))?;
@@ -207,7 +208,8 @@ fn single_step(plane: &Plane, count: usize, notes: &mut Vec<String>) -> Result<f
     if let Some(between) = plane.between.filter(|between| *between > 0.0) {
         return Ok(between);
     }
-    match plane.thickness.filter(|thickness| *thickness > 0.0 && count == 1) {
+    let thickness = plane.thickness.filter(|thickness| *thickness > 0.0);
+    match thickness.or_else(|| plane.spacing.map(|[row, _]| row)).filter(|_| count == 1) {
         Some(thickness) => {
             notes.push(format!("a single slice: it is taken as {thickness} mm thick"));
             Ok(thickness)
