@@ -48,13 +48,17 @@ fn cone(p: Vec3, a: Vec3, b: Vec3, ra: f64, rb: f64) -> f64 {
     ((p - a - axis * t).norm() - (ra + (rb - ra) * t)) / (1.0 + slope_squared).sqrt()
 }
 
-/// k₀(k₀ − 1)/k₁ with k₀ = |p/r| and k₁ = |p/r²|: the distance to first order at the surface, exact for balls.
+/// k₀(k₀ − 1)/k₁ with k₀ = |p/r| and k₁ = |p/r²|: the distance to first order at the surface, exact for balls. Deep inside
+/// of what is flat that is too deep; there it is −(1 − k₀) min r, which never is.
 pub(super) fn ellipsoid(p: Vec3, radii: Vec3) -> f64 {
     let scaled = p.component_div(radii);
     let k0 = scaled.norm();
-    let k1 = scaled.component_div(radii).norm();
-    // In the center the quotient is 0/0; the nearest surface is at the end of the shortest semiaxis.
-    if k0 < 1e-6 { -radii.min_component() } else { k0 * (k0 - 1.0) / k1 }
+    let bound = (k0 - 1.0) * radii.min_component();
+    let near = ((k0 - 0.8) / 0.15).min(1.0);
+    if near <= 0.0 {
+        return bound;
+    }
+    bound + (k0 * (k0 - 1.0) / scaled.component_div(radii).norm() - bound) * near
 }
 
 fn segment(p: Vec3, a: Vec3, b: Vec3) -> f64 {

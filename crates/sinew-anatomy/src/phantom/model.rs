@@ -214,7 +214,7 @@ fn yielded(unit: &Unit, seen: &Seen, other: &Unit, p: Vec3, wins_ties: bool) -> 
     let there = other.sweep.see_all(p);
     let (own, theirs) = (unit.weight(seen.s), other.weight(there.s));
     let difference = seen.q * own - there.q * theirs;
-    let depth = difference / (own / seen.b + theirs / there.b);
+    let depth = difference / (own * seen.steep / seen.b + theirs * there.steep / there.b);
     let depth = if difference == 0.0 && wins_ties { f64::MIN_POSITIVE } else { depth };
     depth.min(-other.distance(p, &there))
 }

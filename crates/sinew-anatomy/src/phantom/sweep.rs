@@ -41,6 +41,8 @@ pub(super) struct Seen {
     pub s: f64,
     /// Half thickness there \[m\].
     pub b: f64,
+    /// √(1 + r′²) ≥ 1, by which a taper makes distances shorter than across the line.
+    pub steep: f64,
     /// Segment of the line, and how far along it.
     pub at: (usize, f64),
 }
@@ -95,8 +97,11 @@ impl Sweep {
         // Beyond the ends, and beside kinks, the section closes like a ball of its thickness.
         let radii = Vec3::new(station.a, station.b, station.b);
         let q = local.component_div(radii).norm();
-        let distance = super::form::ellipsoid(local, radii);
-        Seen { q, distance, s: station.s, b: station.b, at: (segment, t) }
+        let (from, to) = (&self.stations[segment], &self.stations[segment + 1]);
+        let slope = (to.a - from.a).abs().max((to.b - from.b).abs()) / (to.s - from.s);
+        let steep = (1.0 + slope * slope).sqrt();
+        let distance = super::form::ellipsoid(local, radii) / steep;
+        Seen { q, distance, s: station.s, b: station.b, steep, at: (segment, t) }
     }
 
     fn between(&self, segment: usize, t: f64) -> Station {

@@ -121,37 +121,50 @@ impl Phantom {
         let Some(unit) = self.unit(tissue) else { return Vec::new() };
         let pennation = self.tissues[tissue].pennation;
         let fiber = |p: Vec3| (p, unit.sweep.fiber(p, unit.sweep.see_all(p).at, pennation));
-        self.inside(tissue, self.tissues[tissue].solid.bounds(), spacing).into_iter().map(fiber).collect()
+        let solid = &self.tissues[tissue].solid;
+        grid_points(solid.bounds(), spacing, |p| solid.distance(p) < 0.0).into_iter().map(fiber).collect()
     }
 
     /// Points of a grid of some spacing \[m\] that are in the tissue and [attached](Self::is_attached) to the bone, within
     /// one spacing and a half of it.
     pub fn attached_points(&self, attachment: &Attachment, spacing: f64) -> Vec<Vec3> {
-        let solid = &self.tissues[attachment.tissue].solid;
+        let Some(unit) = self.unit(attachment.tissue) else { return Vec::new() };
         let bone = self.tissues[attachment.bone].solid.bounds().grown(2.0 * spacing);
-        let own = solid.bounds();
-        let shared = Aabb { min: own.min.max(bone.min), max: own.max.min(bone.max) };
-        let mut points = self.inside(attachment.tissue, shared, spacing);
-        points.retain(|p| self.is_attached(attachment, *p, 1.5 * spacing));
-        points
+        let end = end_bounds(unit, attachment);
+        let shared = Aabb { min: end.min.max(bone.min), max: end.max.min(bone.max) };
+        let is_attached = |p: Vec3| self.is_attached(attachment, p, 1.5 * spacing);
+        grid_points(shared, spacing, |p| is_attached(p) && self.tissues[attachment.tissue].solid.distance(p) < 0.0)
     }
+}
 
-    /// Points of a grid through the origin of the world that are in a box and in a tissue.
-    fn inside(&self, tissue: usize, bounds: Aabb, spacing: f64) -> Vec<Vec3> {
-        if bounds.is_empty() || !(spacing > 0.0) {
-            return Vec::new();
-        }
-        let (first, last) = ((bounds.min / spacing).map(f64::ceil), (bounds.max / spacing).map(f64::floor));
-        let range = |from: f64, to: f64| from as i64..=to as i64;
-        let mut points = Vec::new();
-        for k in range(first.z, last.z) {
-            for (j, i) in range(first.y, last.y).flat_map(|j| range(first.x, last.x).map(move |i| (j, i))) {
-                let p = Vec3::new(i as f64, j as f64, k as f64) * spacing;
-                if self.tissues[tissue].solid.distance(p) < 0.0 {
-                    points.push(p);
-                }
+/// A box around the part of a sweep along which it is grown to its bone.
+fn end_bounds(unit: &Unit, attachment: &Attachment) -> Aabb {
+    let stations = &unit.sweep.stations;
+    let from_end = |s: f64| match attachment.kind {
+        AttachmentKind::Origin => s,
+        AttachmentKind::Insertion => unit.sweep.length() - s,
+    };
+    // A station more: the reach can end within a segment.
+    let step = unit.sweep.length() / unit.sweep.segment_count() as f64;
+    let near = stations.iter().filter(|station| from_end(station.s) <= attachment.reach + step);
+    near.fold(Aabb::EMPTY, |all, one| all.union(&Aabb::from_points([&one.p]).grown(one.a.max(one.b))))
+}
+
+/// Points of a grid through the origin of the world that are in a box and chosen.
+fn grid_points(bounds: Aabb, spacing: f64, is_chosen: impl Fn(Vec3) -> bool) -> Vec<Vec3> {
+    if bounds.is_empty() || !(spacing > 0.0) {
+        return Vec::new();
+    }
+    let (first, last) = ((bounds.min / spacing).map(f64::ceil), (bounds.max / spacing).map(f64::floor));
+    let range = |from: f64, to: f64| from as i64..=to as i64;
+    let mut points = Vec::new();
+    for k in range(first.z, last.z) {
+        for (j, i) in range(first.y, last.y).flat_map(|j| range(first.x, last.x).map(move |i| (j, i))) {
+            let p = Vec3::new(i as f64, j as f64, k as f64) * spacing;
+            if is_chosen(p) {
+                points.push(p);
             }
         }
-        points
     }
+    points
 }

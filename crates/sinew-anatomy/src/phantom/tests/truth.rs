@@ -11,7 +11,7 @@ fn fibers_are_unit_at_the_pennation_and_run_from_origin_to_insertion() {
     for (phantom, image, members) in images() {
         for belly in bellies(phantom) {
             let about = &phantom.tissues[belly];
-            for p in members[belly].iter().step_by(211).map(|&i| center(image, i)) {
+            for p in members[belly].iter().step_by(401).map(|&i| center(image, i)) {
                 let (fiber, line) = (phantom.fiber(belly, p).unwrap(), phantom.line_of_action(belly, p).unwrap());
                 assert!((fiber.norm() - 1.0).abs() < 1e-12 && (line.norm() - 1.0).abs() < 1e-12);
                 assert!((fiber.dot(line) - about.pennation.cos()).abs() < 1e-9, "{}", about.name);
@@ -48,7 +48,7 @@ fn lines_of_action_run_from_end_to_end() {
 #[test]
 fn attachments_are_where_muscles_touch_their_bones() {
     for phantom in [&*ARM, &*CALF] {
-        for attachment in phantom.attachments.iter().step_by(3) {
+        for attachment in phantom.attachments.iter().step_by(7) {
             let points = phantom.attached_points(attachment, 1e-3);
             let name = &phantom.tissues[attachment.tissue].name;
             assert!(points.len() > 4, "{name}: {}", points.len());
@@ -82,8 +82,8 @@ fn surface_distance_of_a_ball_is_exact_on_both_sides() {
     assert!(HEAD.surface_distance(usize::MAX, center).is_none());
 }
 
-/// A distance to a point of the surface is never less than the solid's own, which is a lower bound within bodies: by a
-/// tenth for sections that are flat, whose distance is right to first order only.
+/// A distance to a point of the surface is never less than the solid's own, which is a lower bound inside. A fifth is for
+/// bent lines and for the flat ends of sections, where it is right to first order only.
 #[test]
 fn surface_distance_is_no_less_than_the_bound() {
     let mut found = 0;
@@ -91,7 +91,7 @@ fn surface_distance_is_no_less_than_the_bound() {
         for p in CALF_MEMBERS[belly].iter().step_by(499).map(|&i| center(&CALF_IMAGE, i)) {
             let bound = -CALF.tissues[belly].solid.distance(p);
             if let Some(distance) = CALF.surface_distance(belly, p) {
-                assert!(distance > 0.85 * bound - 1e-5, "{}: {distance} and {bound}", CALF.tissues[belly].name);
+                assert!(distance > 0.8 * bound - 1e-5, "{}: {distance} and {bound}", CALF.tissues[belly].name);
                 found += 1;
             }
         }
