@@ -137,8 +137,8 @@ pub(crate) fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &m
 
 /// Extensions of meshes, which are given in place of a scene now and then.
 const MESHES: [&str; 17] = [
-    "obj", "ply", "stl", "glb", "gltf", "vrm", "vtu", "vtk", "msh", "ele", "node", "inp", "feb", "mesh", "meshb", "osu",
-    "outline",
+    "obj", "ply", "stl", "glb", "gltf", "vrm", "vtu", "vtk", "msh", "ele", "node", "inp", "feb", "mesh", "meshb",
+    "osu", "outline",
 ];
 
 /// The text of a file, or the reason why it cannot be a scene.
