@@ -278,7 +278,7 @@ def mesh_info(
 ) -> Any:
     """Prints the content of meshes: cells, size, regions, fields, and possible uses.
 
-    - ``files``: Mesh files, or motions (.bvh)
+    - ``files``: Mesh files, motions (.bvh), or volumes
     - ``picture``: Draws the mesh
     """
     return call_json(["mesh", "info"], [files], {"--picture": picture})
@@ -666,7 +666,7 @@ def bench_mesher(
     """Tetrahedra inside of trial shapes: angles, failures, distances from the surface, speed.
 
     - ``shapes``: Number of shapes: balls, tori, capsules, gyroids, blobs, noisy balls, random fields [default: 20]
-    - ``cells``: Cells across the largest size of a shape; each shape is filled at all of them [default: 12,18,26]
+    - ``cells``: Cells across the largest size of a shape, which is filled at all of them; gyroids are thin below 16 [default: 16,24,32]
     - ``ball``: Cells across the ball that is timed [default: 48]
     """
     return call_json(["bench", "mesher"], [], {"--shapes": shapes, "--cells": cells, "--ball": ball})
