@@ -111,3 +111,18 @@ fn mistakes_in_an_anatomy_are_told_where_it_stands() {
         assert!(told.contains(message) && told.contains("a.toml:"), "{message}\n{told}");
     }
 }
+
+#[test]
+fn names_of_muscles_that_hold_the_name_of_a_bone_are_muscles() {
+    use sinew_scene::recipe::{draft::kind_of, tissue::Kind};
+    for name in
+        ["tibialis_posterior", "Extensor carpi ulnaris", "subscapularis", "quadriceps femoris", "levator scapulae"]
+    {
+        assert_eq!(kind_of(name), Some(Kind::Muscle), "{name}");
+    }
+    for name in ["tibia", "Ulna", "scapula_right", "costa 4", "os_femoris"] {
+        assert_eq!(kind_of(name), Some(Kind::Bone), "{name}");
+    }
+    assert_eq!(kind_of("tibialis_anterior_tendon"), Some(Kind::Tendon));
+    assert_eq!(kind_of("Background"), None);
+}

@@ -9,7 +9,9 @@ use thiserror::Error;
 pub enum AnnotateError {
     /// No boundary node comes near enough to the bone.
     #[error(
-        "{muscle:?} comes no nearer to {bone:?} than {nearest:.2e} m, farther than {within:.2e} m; hint: attach it within a larger distance, or add the missing tendon"
+        "{muscle:?} comes no nearer to {bone:?} than {:.1} mm, farther than {:.1} mm; hint: attach it within a larger distance, or add the missing tendon",
+        nearest * 1e3,
+        within * 1e3
     )]
     NoBoneNear {
         /// The muscle.

@@ -74,6 +74,37 @@ const BONES: [&str; 44] = [
     "skeleton",
     "foot",
 ];
+/// Parts of names of muscles that hold the name of a bone, or whose names may go on with one.
+const MUSCLES: [&str; 28] = [
+    "musc",
+    "flexor",
+    "extensor",
+    "abductor",
+    "adductor",
+    "levator",
+    "depressor",
+    "pronator",
+    "supinator",
+    "tensor",
+    "ceps",
+    "teres",
+    "rectus",
+    "vastus",
+    "oblique",
+    "transversus",
+    "quadratus",
+    "serratus",
+    "tibialis",
+    "ulnaris",
+    "radialis",
+    "scapularis",
+    "intercostal",
+    "costalis",
+    "spinalis",
+    "thoracis",
+    "coccygeus",
+    "peroneus",
+];
 /// Parts of names of tissue without fibers.
 const FLESH: [&str; 22] = [
     "fat",
@@ -110,7 +141,7 @@ pub fn kind_of(name: &str) -> Option<Kind> {
     match () {
         () if BACKGROUND.contains(&name.as_str()) => None,
         () if has(&TENDONS) => Some(Kind::Tendon),
-        () if has(&["brachioradialis", "musc", "biceps", "triceps"]) => Some(Kind::Muscle),
+        () if has(&MUSCLES) => Some(Kind::Muscle),
         () if has(&BONES) => Some(Kind::Bone),
         () if has(&FLESH) => Some(Kind::Flesh),
         () => Some(Kind::Muscle),
