@@ -6,7 +6,7 @@ use crate::{
     decode::{
         Codec,
         shape::{Body, Definition, Definitions, FieldShape, Interval, Shape, Variant},
-        table::{Alternatives, table},
+        table::{Alternatives, Table, table},
         tree::{self, Node, Value},
     },
     spec::{
@@ -49,9 +49,19 @@ fn schema_of(defs: &Definitions, title: &str) -> Json {
     schema
 }
 
+/// Tables that may override single keys of what `[[anatomy]]` gives, so that a name is enough. The decoder asks for the
+/// rest where no anatomy gives it.
+const GIVEN_BY_ANATOMY: [&str; 2] = [crate::spec::body::Body::NAME, crate::spec::rigid::Rigid::NAME];
+
 fn definition_schema(definition: &Definition) -> Json {
     let mut schema = match &definition.body {
-        Body::Fields(fields) => table_schema(fields, None),
+        Body::Fields(fields) => {
+            let mut schema = table_schema(fields, None);
+            if GIVEN_BY_ANATOMY.contains(&definition.name) {
+                schema["required"] = json!(["name"]);
+            }
+            schema
+        }
         Body::Keyed(fields) => {
             let mut schema = table_schema(fields, None);
             schema["minProperties"] = json!(1);

@@ -252,7 +252,7 @@ fn single_mistakes_are_named() {
         ),
         (
             "[[rigid]]\nname = \"bone\"\nshape = { type = \"plane\" }",
-            "`type` of `shape` must be one of \"sphere\", \"capsule\", \"box\"",
+            "`type` of `shape` must be one of \"sphere\", \"capsule\", \"box\", \"surface\", \"anatomy\"",
             "",
         ),
         (

@@ -341,7 +341,7 @@ mod tests {
         let error = attach(&boundary, &rule(&far, 0.002)).unwrap_err();
         let AnnotateError::NoBoneNear { nearest, .. } = &error else { panic!("{error}") };
         assert!((nearest - 0.03).abs() < 1e-12);
-        assert!(error.to_string().contains("\"belly\" comes no nearer to \"plate\" than 3.00e-2 m"), "{error}");
+        assert!(error.to_string().contains("\"belly\" comes no nearer to \"plate\" than 30.0 mm"), "{error}");
         let bone = plate(-0.001);
         let tiny = Bounded { shape: Sphere::new(1e-6).unwrap(), bounds: BOUNDS };
         let tiny = Bounded {

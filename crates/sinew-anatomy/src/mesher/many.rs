@@ -2,7 +2,7 @@
 //!
 //! A node of the lattice belongs to the solid with the smallest distance there, or to the background if all are
 //! positive. Edges between labels are cut where the two distances are equal, nodes near a cut move to it, and each cell
-//! is replaced by pieces of one label ([`super::labeled_cell`]). A cell that would get an angle below 8° gives its nodes
+//! is replaced by pieces of one label (`labeled_cell.rs`). A cell that would get an angle below 8° gives its nodes
 //! back to the lattice: they return, and the edges around them are cut in the middle, which leaves good angles for every
 //! pattern of labels. So this always ends.
 
