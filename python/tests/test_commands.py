@@ -43,7 +43,7 @@ def test_every_command_is_a_function_of_the_package_with_its_options_told(name):
     assert (getattr(sinew, name) is function) == (name != "sweep")
     for option in inspect.signature(function).parameters:
         assert f"- ``{option}``: " in function.__doc__, option
-    path = name.split("_", 1) if name.startswith(("bench_", "mesh_", "muscle_")) else [name]
+    path = name.split("_", 1) if name.startswith(("anatomy_", "bench_", "mesh_", "muscle_")) else [name]
     path = [word.replace("_", "-") for word in path]
     done = subprocess.run([sinew_program(), *path, "--help"], capture_output=True, text=True)
     assert done.returncode == 0
