@@ -51,11 +51,13 @@ mod _sinew {
     use crate::state::State;
     #[pymodule_export]
     use crate::step::Step;
+    use pyo3::exceptions::PyImportError;
     use pyo3::prelude::*;
 
     /// Adds the version and the command line.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        sinew_math::lanes::check_processor().map_err(|error| PyImportError::new_err(error.to_string()))?;
         crate::threads::remember_process();
         crate::command::remember_program(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -175,6 +175,10 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
         }
     };
+    if let Err(error) = sinew_math::lanes::check_processor() {
+        console::message(&Failure::Other(error.to_string()).to_string());
+        return ExitCode::from(2);
+    }
     let _entered = signals::listen().enter();
     panic::guard(|| match execute(arguments, words.iter().skip(1)) {
         Ok(Status::Done) => ExitCode::SUCCESS,

@@ -9,7 +9,10 @@ use crate::python;
 use crate::step::{cargo, refused, stream, target};
 
 /// Profile of what is handed out: stripped, optimized over crates.
-const PROFILE: &str = "dist";
+pub const PROFILE: &str = "dist";
+
+/// Asks the build for the level of processors without AVX2 (`crates/sinew-math/build.rs`).
+pub const FALLBACK: &str = "SINEW_FALLBACK";
 
 /// Checksums of all other files, in the form that `sha256sum --check` reads.
 const CHECKSUMS: &str = "SHA256SUMS";
@@ -133,7 +136,8 @@ fn built_program(options: &Options, triple: &str, is_linked_in: bool) -> Result<
     // Apart from `target/dist`, which is what the profile's own folder would be called.
     let folder = target().join("dist-build");
     let mut build = cargo(["build", "--bin", "sinew", "--profile", PROFILE, "--target", triple, "--target-dir"]);
-    build.arg(&folder);
+    // For any processor, not only for such as this one.
+    build.arg(&folder).env(FALLBACK, "1");
     if is_linked_in {
         // `--target` keeps the flag away from build scripts and macros.
         let flags = std::env::var("RUSTFLAGS").unwrap_or_default();

@@ -37,7 +37,7 @@
 //! functions.
 //!
 //! The environment variable `SINEW_ISA` (`scalar`, `neon`, `avx2`, `avx512`) forces a level. A level that the processor
-//! lacks is ignored; [`active_isa`] returns the level in use.
+//! or the build lacks is ignored ([`HAS_FALLBACK`]); [`active_isa`] returns the level in use.
 //!
 //! Implementation note: raw `std::arch` intrinsics rather than a portable layer, because bit equality needs control of
 //! every operation (exact square root and division, integer reciprocal square root, no implicit fused operations).
@@ -118,7 +118,7 @@ impl IsaLevel {
     /// Whether this processor can run the level.
     pub fn is_available(self) -> bool {
         match self {
-            Self::Scalar => true,
+            Self::Scalar => HAS_FALLBACK,
             Self::Neon => cfg!(target_arch = "aarch64"),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
@@ -184,6 +184,31 @@ impl FromStr for IsaLevel {
     }
 }
 
+/// Whether the portable level is compiled in: everywhere but on x86-64, where it is for processors that lack AVX2, and
+/// in the tests of this crate. `build.rs` of this crate decides it.
+pub const HAS_FALLBACK: bool = cfg!(any(not(target_arch = "x86_64"), fallback, test));
+
+/// A processor that has none of the levels that were compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoIsaLevel;
+
+impl fmt::Display for NoIsaLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "this processor has no AVX2, and this build of Sinew is for processors that do; hint: build it on this \
+             machine, or with SINEW_FALLBACK=1"
+        )
+    }
+}
+
+impl std::error::Error for NoIsaLevel {}
+
+/// Whether any level of this build runs here. Programs ask at their start; [`dispatch`] panics where none does.
+pub fn check_processor() -> Result<(), NoIsaLevel> {
+    if IsaLevel::best_available().is_available() { Ok(()) } else { Err(NoIsaLevel) }
+}
+
 /// The requested level if it exists and the processor supports it, else the best one.
 fn resolve(wanted: Option<&str>) -> IsaLevel {
     wanted
@@ -218,8 +243,13 @@ pub fn dispatch_or<K: LaneKernel, G: LaneKernel<Output = K::Output>>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above, for the AVX-512 subsets named at the function.
         IsaLevel::Avx512 => unsafe { <K as Levels>::avx512(kernel) },
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", any(fallback, test)))]
         _ => <G as Levels>::portable(general(kernel)),
+        #[cfg(all(target_arch = "x86_64", not(any(fallback, test))))]
+        _ => {
+            let _ = general;
+            no_level()
+        }
         #[cfg(not(target_arch = "x86_64"))]
         _ => {
             let _ = general;
@@ -270,8 +300,18 @@ pub(crate) fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above, for the AVX-512 subsets named at the function.
         IsaLevel::Avx512 => unsafe { <K as Levels>::avx512(kernel) },
+        #[cfg(any(not(target_arch = "x86_64"), fallback, test))]
         _ => <K as Levels>::portable(kernel),
+        #[cfg(not(any(not(target_arch = "x86_64"), fallback, test)))]
+        _ => no_level(),
     }
+}
+
+/// What a kernel does at a level that was not compiled.
+#[cfg(not(any(not(target_arch = "x86_64"), fallback, test)))]
+#[cold]
+fn no_level() -> ! {
+    panic!("{NoIsaLevel}")
 }
 
 /// A kernel at each level, as functions of a type. The compiler collects functions of types by the file of the type,
