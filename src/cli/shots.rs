@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory};
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 use sinew_run::manifest::Origin;
 use sinew_run::shots::{
     CONTACT_SHEET, Heard, PAGE, Row, Shot, ShotsOptions, ShotsOutcome, TABLE, check_names, compute, strangers,

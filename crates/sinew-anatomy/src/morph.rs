@@ -13,8 +13,8 @@
 mod folds;
 mod solve;
 
-use rayon::prelude::*;
 use sinew_geometry::CellMesh;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
 

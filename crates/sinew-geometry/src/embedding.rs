@@ -13,8 +13,8 @@ mod locator;
 mod tests;
 
 use locator::{Binding, Locator};
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use thiserror::Error;
 
 use crate::mesh::{CellMesh, MAX_CELL_NODES, MAX_ENTRIES};

@@ -228,7 +228,7 @@ fn other_kind(metadata: &std::fs::Metadata) -> Option<&'static str> {
 fn read_all(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
     use std::os::unix::fs::FileExt;
 
-    use rayon::prelude::*;
+    use sinew_math::parallel::prelude::*;
 
     /// Small enough to split even a modest file in two, large enough to pay for a thread.
     const PIECE: usize = 2 << 20;

@@ -17,10 +17,19 @@ use std::marker::PhantomData;
 use std::ops::{AddAssign, Range};
 
 mod gather;
+mod iter;
+#[cfg(test)]
+mod iter_tests;
 mod scatter;
 
 pub use gather::GatherPlan;
+pub use iter::{FromParallel, Indexed, IntoParallel, Parallel, ParallelSlice};
 pub use scatter::{ChunkWriter, ScatterPlan};
+
+/// The traits of parallel loops, to be imported together.
+pub mod prelude {
+    pub use super::{FromParallel, Indexed, IntoParallel, Parallel, ParallelSlice};
+}
 
 /// Entries per block of a deterministic sum.
 ///

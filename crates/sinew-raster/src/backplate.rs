@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::camera::{Bounds, Camera, UpAxis};
 use super::coverage::{BAND_ROWS, Projection, TILE};

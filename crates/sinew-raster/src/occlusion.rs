@@ -8,7 +8,7 @@
 //! direction. It is evaluated at vertices and on a grid of the ground and interpolated, so it costs little and varies
 //! smoothly with the mesh.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::camera::{Bounds, UpAxis};
 use super::scene::Prepared;

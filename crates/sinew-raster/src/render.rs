@@ -4,7 +4,7 @@ mod coat;
 mod pass;
 mod tile;
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::backplate::{Backplate, Setting};
 use super::camera::{Bounds, Camera, UpAxis};

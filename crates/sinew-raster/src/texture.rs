@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::color::{linear_from_srgb, srgb_from_linear};
 use super::image::spans;

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::StoreError;
 use super::bytes::{ByteReader, ByteWriter};

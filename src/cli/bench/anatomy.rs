@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use rayon::prelude::*;
 use serde_json::{Value, json};
 use sinew_anatomy::phantom::{AttachmentKind, Phantom, TissueKind};
 use sinew_geometry::CellMesh;
 use sinew_io::VolumeOptions;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use sinew_run::anatomy::{BuildOptions, Model, build, phantom_of, phantom_recipe};
 use sinew_scene::Recipe;
 use sinew_scene::recipe::image::{PhantomImage, PhantomName};

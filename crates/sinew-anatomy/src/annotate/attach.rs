@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use rayon::prelude::*;
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::error::AnnotateError;
 use crate::Solid;

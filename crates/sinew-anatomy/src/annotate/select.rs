@@ -1,8 +1,8 @@
 //! Cells, faces and nodes inside of something.
 
-use rayon::prelude::*;
 use sinew_geometry::CellMesh;
 use sinew_geometry::mesh::WindingNumber;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 
 use crate::{Labels, Solid};

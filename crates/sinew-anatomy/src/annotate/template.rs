@@ -3,10 +3,10 @@
 //! A map from the new muscle to the template takes the middle of each cell there, and the inverse of its derivative
 //! brings the fiber back: f = J⁻¹ f_t / |J⁻¹ f_t|. The map is affine between the axes of both muscles, or a morph.
 
-use rayon::prelude::*;
 use sinew_geometry::embedding::Outside;
 use sinew_geometry::{CellMesh, Embedding};
 use sinew_math::eigen::symmetric_eigen;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 
 use super::error::AnnotateError;

@@ -1,8 +1,8 @@
 //! Weights of fine nodes and points, and the search for lattice cells.
 
-use rayon::prelude::*;
 use sinew_geometry::{Embedding, EmbeddingError};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::build::{CellsOfFine, Cover, FineTets, MAX_REACH};
 use super::error::CoverError;

@@ -1,9 +1,9 @@
 //! The cover and how it is built.
 
-use rayon::prelude::*;
 use sinew_geometry::mesh::NodeCells;
 use sinew_geometry::{CellKind, CellMesh, Embedding};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::bind::{CubeTable, bind_nodes};
 use super::error::CoverError;

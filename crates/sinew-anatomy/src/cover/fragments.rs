@@ -1,8 +1,8 @@
 //! What is connected within a lattice cell: the copies of it.
 
-use rayon::prelude::*;
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::build::FineTets;
 use super::lattice_cell::LatticeCell;

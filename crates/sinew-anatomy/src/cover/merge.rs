@@ -1,6 +1,6 @@
 //! Nodes that copies share, and copies that are the same.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::build::FineTets;
 use super::fragments::Fragments;

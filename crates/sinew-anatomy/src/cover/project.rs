@@ -1,8 +1,8 @@
 //! Properties of the fine mesh on the coarse one \[Teran05, Sifakis07\].
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
 use sinew_math::eigen::symmetric_eigen;
+use sinew_math::parallel::prelude::*;
 
 use super::build::{Cover, lattice_cell_volume};
 use super::error::CoverError;

@@ -1,6 +1,6 @@
 //! A field in the making: signs of all voxels, distances at some, the rest to be propagated.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::{ALL, Bits, NONE, has};
 use super::distance_field::{Brick, DistanceField, FieldGrid, INSIDE, OUTSIDE};

@@ -1,7 +1,7 @@
 //! Fields from the voxels of an image.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::{ALL, BitVolume, NONE};
 use super::blur::{Blur, half_cells};

@@ -1,8 +1,8 @@
 //! Fields of anything with an inside.
 
-use rayon::prelude::*;
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::csg::{Combined, Operation};
 use super::distance_field::{Brick, DistanceField, FieldGrid, INSIDE, OUTSIDE};

@@ -4,10 +4,10 @@
 //! what lies buried. Where the sign changes between voxels the distance is that to the triangles, or in a hole that to
 //! the level ½ of the winding number.
 
-use rayon::prelude::*;
 use sinew_geometry::TriMesh;
 use sinew_geometry::mesh::{WindingNumber, closest_on_triangle};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::{ALL, BitVolume, Bits, NONE, has, set};
 use super::distance_field::{Brick, DistanceField, FieldGrid, INSIDE, OUTSIDE};

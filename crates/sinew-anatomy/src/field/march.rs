@@ -6,7 +6,7 @@
 //! reaches it, has another turn: so the result at first order is the one solution of the differences, which sweeping
 //! finds too. The inside and the outside do not see each other and are marched at the same time.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::{Bits, has};
 use super::distance_field::{Brick, INSIDE};

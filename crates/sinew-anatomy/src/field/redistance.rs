@@ -1,6 +1,6 @@
 //! Distances restored around the zeros of a field: needed after everything that moves them.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::{ALL, BitVolume, Bits, NONE, has};
 use super::distance_field::{Brick, DistanceField, INSIDE, OUTSIDE};

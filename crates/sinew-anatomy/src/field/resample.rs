@@ -5,8 +5,8 @@
 //! Σ = σ² A Aᵀ, A the axes of the image, and behind a plane with normal n the Heaviside function becomes
 //! ½ erfc(d/√(2 nᵀΣn)), which is inverted for d with n = ∇H/|∇H|.
 
-use rayon::prelude::*;
 use sinew_geometry::Aabb;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 
 use super::bits::set;

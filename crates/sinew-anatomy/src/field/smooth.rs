@@ -5,7 +5,7 @@
 //! others. Of the new values at most one is negative, and at a contact they are opposite: no gap, no overlap. Then a
 //! constant per connected part restores its volume, and what is thinner than a few voxels does not move at all.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::BitVolume;
 use super::csg::Operation;

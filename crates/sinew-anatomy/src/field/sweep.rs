@@ -4,7 +4,7 @@
 //! those beside a changed face make up the next queue. So the result depends on no thread. It is the same as that of
 //! marching at first order, since both solve the same differences.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::has;
 use super::distance_field::Brick;

@@ -1,6 +1,6 @@
 //! Where bodies are too thin to be smoothed: mean-curvature flow eats tendons.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::bits::{BitVolume, Bits, NONE, has, set as put};
 use super::distance_field::{DistanceField, INSIDE, OUTSIDE};

@@ -1,6 +1,6 @@
 //! Volume of what is inside of a field.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::distance_field::{DistanceField, INSIDE};
 use super::extent::VOLUME;

@@ -3,9 +3,9 @@
 //! The lattice is stored by bricks of 4³ cubes. One distance at its center tells whether a brick can touch the surface:
 //! only those keep distances of their nodes, and bricks outside are not stored at all.
 
-use rayon::prelude::*;
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::MeshError;
 use super::lattice::{Lattice, Node};

@@ -5,8 +5,8 @@
 //! inner edges between two nodes of the boundary are halved: pushed onto the surface from both ends, they would lie flat
 //! in it.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::MeshError;
 use super::soup::{Soup, Stars, boundary_faces, edge_counts, halve_edges, neighbors_into};

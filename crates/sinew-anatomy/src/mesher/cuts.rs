@@ -1,7 +1,7 @@
 //! Where the surface cuts the edges of the lattice, and which nodes move to a cut.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::bricks::{Bricks, NODES, node_at};
 use super::lattice::{EDGE_DIRECTIONS, Node, edge_owner};

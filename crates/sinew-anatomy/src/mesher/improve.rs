@@ -5,8 +5,8 @@
 //! kept, so a bound on the angles stays. Nodes that share no cell move at the same time, color by color, so the result
 //! does not depend on threads.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::quality::worst_sine_squared;
 use super::stuff::RawMesh;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rayon::prelude::*;
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::MeshError;
 use super::bricks::{Bricks, NODES, REACH, node_at};

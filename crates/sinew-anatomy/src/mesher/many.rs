@@ -6,9 +6,9 @@
 //! back to the lattice: they return, and the edges around them are cut in the middle, which leaves good angles for every
 //! pattern of labels. So this always ends.
 
-use rayon::prelude::*;
 use sinew_geometry::{Aabb, CellMesh};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::improve::{Constraint, improve_on};
 use super::labeled_cell::{BACKGROUND, Label};

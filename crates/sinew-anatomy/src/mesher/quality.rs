@@ -1,7 +1,7 @@
 //! Angles of tetrahedra.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 /// Smallest squared sine of the six dihedral angles, negative for an inverted cell.
 ///

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::stuff::RawMesh;
 

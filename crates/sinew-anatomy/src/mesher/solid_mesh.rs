@@ -1,7 +1,7 @@
 //! A solid filled with tetrahedra: stuffed, separated, improved.
 
-use rayon::prelude::*;
 use sinew_geometry::CellMesh;
+use sinew_math::parallel::prelude::*;
 
 use super::improve::improve;
 use super::quality::dihedral_range_of;

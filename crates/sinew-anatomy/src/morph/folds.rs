@@ -1,8 +1,8 @@
 //! Cells that a morph turns inside out.
 
-use rayon::prelude::*;
 use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::Morph;
 

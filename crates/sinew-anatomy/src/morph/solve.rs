@@ -4,7 +4,7 @@
 //! of N, orthonormal and perpendicular to P, make c = N d, and ± Nᵀ K N is positive definite (− for r, + for r³), so
 //! that Cholesky's factors exist \[Carr01\].
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 
 use super::{Kernel, MorphError};

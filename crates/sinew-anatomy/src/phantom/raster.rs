@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use sinew_geometry::{Aabb, VoxelGrid};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::model::{Near, Owner};
 use super::{Phantom, TissueKind};

@@ -9,7 +9,7 @@
 //! with m the parameter along the fibers \[Teran05\], section 3.4; \[Sifakis07\], section 2.3.4. Neither states degree
 //! and knots; cubic over clamped uniform knots is usual. This F is not the deformation gradient.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! Cubes over a bounding box: those that a triangle overlaps, and those inside a surface.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use crate::mesh::{Aabb, WindingNumber, overlap_depth};
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::cubes::{CubeGrid, Enclosure};
 use super::{FillError, FillOptions};

@@ -9,8 +9,8 @@ mod lattice;
 
 use std::fmt;
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use thiserror::Error;
 
 use crate::embedding::{Embedding, EmbeddingError};

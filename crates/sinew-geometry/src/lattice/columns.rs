@@ -5,8 +5,8 @@
 //! gap. Lines that hit an edge or a vertex are shifted by an infinitesimal (ε, ε²) \[Edelsbrunner90\], so each crossing
 //! counts once.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use crate::fill::{CubeGrid, Enclosure};
 use crate::mesh::{Aabb, TriMesh, WindingNumber};
@@ -96,14 +96,10 @@ impl Direction {
     fn new(grid: &CubeGrid, surface: &TriMesh, axis: usize) -> Self {
         let mut crossings: Vec<Crossing> = (0..surface.triangle_count())
             .into_par_iter()
-            .fold(Vec::new, |mut found, triangle| {
-                cross_triangle(grid, axis, triangle as u32, surface.corners(triangle), &mut found);
-                found
+            .by_block(|found: &mut Vec<Crossing>, triangle| {
+                cross_triangle(grid, axis, triangle as u32, surface.corners(triangle), found);
             })
-            .reduce(Vec::new, |mut all, mut some| {
-                all.append(&mut some);
-                all
-            });
+            .concat();
         // A total order, independent of the threads.
         crossings.par_sort_unstable_by(|a, b| {
             let key = |c: &Crossing| (c.column, c.line);

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use crate::fill::CubeGrid;
 use crate::mesh::{Aabb, TriMesh, find_root};
@@ -26,7 +26,7 @@ impl Cuts {
         let touch = grid.touch();
         let mut pairs: Vec<(u32, u32)> = (0..surface.triangle_count())
             .into_par_iter()
-            .fold(Vec::new, |mut pairs, triangle| {
+            .by_block(|pairs: &mut Vec<(u32, u32)>, triangle| {
                 let corners = surface.corners(triangle);
                 grid.for_each_near(&corners, |cube| {
                     let depth = grid.depth(&corners, cube);
@@ -38,12 +38,8 @@ impl Cuts {
                         pairs.push((grid.index(cube) as u32, triangle as u32));
                     }
                 });
-                pairs
             })
-            .reduce(Vec::new, |mut all, mut some| {
-                all.append(&mut some);
-                all
-            });
+            .concat();
         pairs.par_sort_unstable();
         let mut cubes = Vec::new();
         let mut offsets = vec![0];

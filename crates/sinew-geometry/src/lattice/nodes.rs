@@ -3,8 +3,8 @@
 //! Every cell starts with eight separate nodes; connected cells join their common corners. The roots of the union–find
 //! forest become the nodes.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::hex_lattice::{HexLattice, LatticeCell};
 use crate::mesh::find_root;

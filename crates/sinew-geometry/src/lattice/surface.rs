@@ -1,7 +1,7 @@
 //! The lattice over a closed surface.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::columns::Columns;
 use super::cuts::{Cuts, edges_in_face, passes_face};

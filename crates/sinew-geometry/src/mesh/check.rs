@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use thiserror::Error;
 
 use super::adjacency::{Components, middles_of_face, rotated_face, sorted_faces};

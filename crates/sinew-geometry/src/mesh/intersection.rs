@@ -1,7 +1,7 @@
 //! Self-intersections of a surface, and overlap depth of convex bodies.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::{Aabb, TriMesh};
 use crate::bvh::Bvh;

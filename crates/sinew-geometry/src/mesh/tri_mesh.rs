@@ -1,7 +1,7 @@
 //! Triangle surfaces.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::Aabb;
 use super::adjacency::Components;

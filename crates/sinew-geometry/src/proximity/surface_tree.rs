@@ -213,7 +213,7 @@ impl SurfaceTree {
     /// Signs are exact. Triangles that share a vertex cross when they also meet elsewhere, triangles that share an edge
     /// when one is folded onto the other. If there are more than `limit` pairs, the tree determines which are returned.
     pub fn crossings(&self, vertices: &[Vec3], limit: usize) -> Vec<[u32; 2]> {
-        use rayon::prelude::*;
+        use sinew_math::parallel::prelude::*;
         let mut tasks = Tasks::default();
         self.collect_tasks(&mut tasks);
         let found: Vec<Vec<[u32; 2]>> = tasks

@@ -4,8 +4,8 @@
 //! frame f from the mean shape b. They follow from the small matrix G = D Dᵀ of products between frames (method of
 //! snapshots \[Sirovich87\]): an eigenvector v of G gives the shape Dᵀv and its weights v.
 
-use rayon::prelude::*;
 use sinew_math::eigen::symmetric_eigen;
+use sinew_math::parallel::prelude::*;
 
 /// Largest number of frames to fit. Longer shots are sampled evenly: adjacent frames are similar, and the work grows
 /// quadratically with the number. The error is measured over all frames.

@@ -4,8 +4,8 @@
 //! may be a shape that the body never takes, and its own normals would shade every frame incorrectly. So n₀ and Δₖ are
 //! fitted to the normals of the frames by least squares.
 
-use rayon::prelude::*;
 use sinew_math::eigen::symmetric_eigen;
+use sinew_math::parallel::prelude::*;
 
 use crate::gltf::morph::MorphFit;
 

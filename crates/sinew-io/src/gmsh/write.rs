@@ -1,6 +1,6 @@
 //! Writes `.msh` files.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use sinew_math::Vec3;
 

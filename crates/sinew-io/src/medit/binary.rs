@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::Contents;
 use super::keyword::{self, Content};

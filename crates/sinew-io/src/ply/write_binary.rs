@@ -1,7 +1,7 @@
 //! Binary PLY writer. All record sizes are known in advance, so all cores fill the records in place.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::write::{Element, Property};
 use crate::mesh_data::{CellGroup, CellShape};

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::{ATTRIBUTE, RECORD};
 use crate::error::WriteError;

@@ -1,7 +1,7 @@
 //! Words and arrays of a legacy file, which mixes lines of text with binary arrays.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use crate::binary::{Endian, NumberKind};
 use crate::error::{Place, ReadError};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use crate::error::WriteError;
 use crate::format::WriteOptions;

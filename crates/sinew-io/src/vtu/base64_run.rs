@@ -1,6 +1,6 @@
 //! Base64 of a known number of bytes, decoded on all cores.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 /// Groups of four digits decoded by one task.
 const SPAN: usize = 64 << 10;

@@ -4,7 +4,7 @@
 //! hold, and memory grows step by step, as bytes are actually decoded.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 use super::file::Compressor;
 
@@ -109,12 +109,13 @@ fn unpack_side_by_side(
             unpack_into(room, bytes, compressor, &mut inflater).map_err(|reason| BlockFault { block, at, reason })
         });
     }
-    rooms.into_par_iter().zip(jobs).try_for_each_init(
+    let unpacked = rooms.into_par_iter().zip(jobs).map_init(
         || Decompress::new(true),
         |inflater, (room, &(block, at, bytes, _))| {
             unpack_into(room, bytes, compressor, inflater).map_err(|reason| BlockFault { block, at, reason })
         },
-    )
+    );
+    unpacked.try_for_each(|result| result)
 }
 
 fn unpack_into(room: &mut [u8], bytes: &[u8], compressor: Compressor, inflater: &mut Decompress) -> Result<(), String> {

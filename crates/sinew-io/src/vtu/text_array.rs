@@ -1,6 +1,6 @@
 //! Text arrays of numbers: parsed and written on all cores.
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 /// Text parsed at a time. Numbers parsed beyond the end of an array are discarded, so this must not be the whole file.
 const WINDOW: usize = 8 << 20;

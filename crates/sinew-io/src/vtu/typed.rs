@@ -1,7 +1,7 @@
 //! Binary arrays of numbers: decoded to the required type, and encoded, on all cores.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use crate::binary::{Endian, NumberKind};
 

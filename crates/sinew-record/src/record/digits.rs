@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 
 /// Number of items that one task writes: enough that starting it costs nothing.
 const CHUNK: usize = 4096;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 use sinew_raster::Image;
 
 /// Colors of a palette; one more index is left for "transparent".
@@ -48,11 +48,12 @@ impl Histogram {
 
     /// Colors of several pictures.
     pub fn of(images: &[&Image]) -> Histogram {
-        let added = |mut histogram: Histogram, image: &&Image| {
-            histogram.add(image);
-            histogram
-        };
-        images.par_iter().fold(Histogram::new, added).reduce(Histogram::new, Histogram::merged)
+        // A histogram takes a megabyte: a few of them.
+        let few = images.par_iter().with_min_len(images.len().div_ceil(8));
+        let found = few.by_block(|histogram: &mut Option<Histogram>, image| {
+            histogram.get_or_insert_with(Histogram::new).add(image);
+        });
+        found.into_iter().flatten().reduce(Histogram::merged).unwrap_or_else(Histogram::new)
     }
 
     fn merged(mut self, other: Histogram) -> Histogram {

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
 use sinew_fem::RecordError;
+use sinew_math::parallel::prelude::*;
 use sinew_raster::Image;
 
 use super::atomic::write_file;

@@ -7,8 +7,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use rayon::prelude::*;
 use sinew_fem::{Interrupt, RecordError};
+use sinew_math::parallel::prelude::*;
 
 use super::painter::{Cast, Drawing, Painter, Snapshot, Stage};
 

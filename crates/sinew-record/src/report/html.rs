@@ -6,9 +6,9 @@ use super::data::{ReportData, Table, TimingRow, Verdict};
 use super::plot::{Line, Plot, Scale, print_style, short};
 use super::probes::{constants, probe_plots};
 use crate::record::{escaped, split_animation};
-use rayon::prelude::*;
 use sinew_fem::StepReport;
 use sinew_io::base64;
+use sinew_math::parallel::prelude::*;
 
 /// Rules of a page.
 const STYLE: &str = concat!(include_str!("page.css"), include_str!("plot.css"));

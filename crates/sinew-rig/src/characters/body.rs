@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rayon::prelude::*;
 use sinew_geometry::TriMesh;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Vec3};
 
 use super::field::Field;
@@ -257,12 +257,11 @@ fn skin(body: &Body, surface: &TriMesh) -> Part {
     let normals: Vec<[f32; 3]> = surface
         .positions()
         .par_chunks(PIECE)
-        .map(|points| {
+        .flat_map_iter(|points| {
             let near = near_points(&body.field, points);
             let normal = |p: &Vec3| near.slope(*p).gradient.normalized().to_array().map(|c| c as f32);
             points.iter().map(normal).collect::<Vec<_>>()
         })
-        .flatten()
         .collect();
     let weights = skin_weights(&body.field, &body.chains, surface, body.melt);
     let pick = |source: &u32| *source as usize;

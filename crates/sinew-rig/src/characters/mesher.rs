@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::field::{Field, STEEPEST, mirrored};
 

@@ -4,9 +4,9 @@
 //! $`w_i = S_i\,(1 - S_{i+1})`$ with $`S_i`$ the product of smooth steps up to joint i. The share of a chain at a
 //! vertex is the share of its lumps in the field there.
 
-use rayon::prelude::*;
 use sinew_geometry::TriMesh;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::field::Field;
 use super::mesher::{PIECE, near_points};
@@ -76,11 +76,11 @@ impl SkinWeights {
 /// Weights of the vertices of a skin. Shares of chains are first smoothed over about `melt` \[m\]: the field blends
 /// only where lumps overlap, and weights must not jump.
 pub(super) fn skin_weights(field: &Field, chains: &[Chain], surface: &TriMesh, melt: f64) -> SkinWeights {
-    let of_pieces = surface.positions().par_chunks(PIECE).map(|points| {
+    let of_pieces = surface.positions().par_chunks(PIECE).flat_map_iter(|points| {
         let near = near_points(field, points);
         points.iter().flat_map(|p| near.shares(*p).of_chains).collect::<Vec<f64>>()
     });
-    let shares = evened_out(surface, of_pieces.flatten().collect(), chains.len(), melt);
+    let shares = evened_out(surface, of_pieces.collect(), chains.len(), melt);
     let of_vertices = surface.positions().par_iter().zip(shares.par_chunks(chains.len())).map(|(p, shares)| {
         let mut weights = Vec::new();
         for (chain, share) in chains.iter().zip(one_limb_only(chains, shares.to_vec())) {

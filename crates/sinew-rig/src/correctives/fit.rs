@@ -10,9 +10,9 @@
 //! 4. The targets are fitted once more to all offsets, now that the weights are known. A vertex takes part in the targets
 //!    of a joint by its share, so that targets fade out where the weights do.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
 use sinew_math::eigen::symmetric_eigen;
+use sinew_math::parallel::prelude::*;
 
 use super::dense::Factor;
 use super::driver::{Driver, Weight};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Quaternion, Vec3};
 
 use super::driver::{Driver, Place, local_rotation, turns};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use sinew_anatomy::field::DistanceField;
 use sinew_geometry::{CellMesh, TriMesh};
+use sinew_math::parallel::prelude::*;
 use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
 use sinew_scene::recipe::tissue::{Kind, Tissue};
 use sinew_scene::{Diagnostic, Dimension, Recipe, SceneError, format_quantity};

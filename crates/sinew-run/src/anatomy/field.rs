@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rayon::prelude::*;
 use sinew_anatomy::Solid as _;
 use sinew_anatomy::field::{
     DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit,
@@ -11,6 +10,7 @@ use sinew_anatomy::field::{
 };
 use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use sinew_scene::recipe::shape as shape_spec;
 use sinew_scene::recipe::tissue::{Label, Repair, Tissue};
 use sinew_scene::{Diagnostic, Recipe};

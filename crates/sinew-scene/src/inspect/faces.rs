@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use sinew_geometry::Aabb;
 use sinew_io::{CellGroup, CellShape, Field, MeshData, triangles_of};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 /// Marks the missing fourth node of a triangle.
 const NONE: u32 = u32::MAX;

@@ -206,7 +206,7 @@ fn coincident(data: &MeshData, is_used: &[bool]) -> (usize, Option<[u32; 2]>) {
         p[0].total_cmp(&q[0]).then(p[1].total_cmp(&q[1])).then(p[2].total_cmp(&q[2])).then(a.cmp(b))
     };
     let mut order: Vec<u32> = (0..data.points.len() as u32).filter(|&node| is_used[node as usize]).collect();
-    rayon::slice::ParallelSliceMut::par_sort_unstable_by(order.as_mut_slice(), compare);
+    sinew_math::parallel::ParallelSlice::par_sort_unstable_by(order.as_mut_slice(), compare);
     let mut found: (usize, Option<[u32; 2]>) = (0, None);
     for pair in order.windows(2).filter(|pair| key(pair[0]) == key(pair[1])) {
         found.0 += 1;

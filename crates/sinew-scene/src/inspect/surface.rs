@@ -188,7 +188,7 @@ fn check_shapes(data: &MeshData, surface: &TriMesh, owners: &[u32], problems: &m
             (sorted, owner)
         })
         .collect();
-    rayon::slice::ParallelSliceMut::par_sort_unstable(order.as_mut_slice());
+    sinew_math::parallel::ParallelSlice::par_sort_unstable(order.as_mut_slice());
     let copies: Vec<(u32, u32)> = order
         .chunk_by(|a, b| a.0 == b.0)
         .flat_map(|group| group[1..].iter().map(|(_, owner)| (*owner, group[0].1)))

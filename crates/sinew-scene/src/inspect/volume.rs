@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use sinew_geometry::mesh::{MAX_CELL_NODES, tet10_jacobians};
 use sinew_geometry::{CellKind, TriMesh};
 use sinew_io::{CellShape, MeshData};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::shape::{cell_quality, hex_jacobians, longest_edge};
 use super::{Problem, Severity, Spot, WORST, coincident, foreign_cells, parts, several_parts, spot};

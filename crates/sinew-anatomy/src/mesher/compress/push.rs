@@ -1,7 +1,7 @@
 //! Nodes of the boundary go to φ = 0 while the layers below give way.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::CompressOptions;
 use super::star::Star;

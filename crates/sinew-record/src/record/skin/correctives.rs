@@ -5,9 +5,9 @@
 //! not only the simulated one. How to find the weights for other motions stands in `extras` of the document
 //! (`docs/guide/correctives.md`).
 
-use rayon::prelude::*;
 use serde_json::{Value, json};
 use sinew_fem::RecordError;
+use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Quaternion, Vec3};
 use sinew_rig::correctives::{Correctives, Observation, Place, fit};
 use sinew_rig::{Affine, Animation, Channel, Interpolation, Keys, MorphTarget, Piece, Rig, Source, skin_matrices};
