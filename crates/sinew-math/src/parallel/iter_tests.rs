@@ -78,11 +78,11 @@ fn the_first_of_several_is_found() {
     assert!((0..300usize).into_par_iter().any(|i| i == 299) && !(0..300usize).into_par_iter().any(|i| i == 300));
     assert!((0..300usize).into_par_iter().all(|i| i < 300) && !(0..300usize).into_par_iter().all(|i| i < 299));
     let failed: Result<Vec<usize>, usize> =
-        (0..5000).into_par_iter().map(|i| if i % 700 == 699 { Err(i) } else { Ok(i) }).collect();
+        (0..5000usize).into_par_iter().map(|i| if i % 700 == 699 { Err(i) } else { Ok(i) }).collect();
     assert_eq!(failed, Err(699));
     let stopped = (0..5000usize).into_par_iter().try_for_each(|i| if i == 4000 { Err(i) } else { Ok(()) });
     assert_eq!(stopped, Err(4000));
-    assert_eq!((0..9usize).into_par_iter().try_for_each(Ok::<(), ()>), Ok(()));
+    assert_eq!((0..9usize).into_par_iter().try_for_each(|_| Ok::<(), ()>(())), Ok(()));
 }
 
 /// Items that are taken from a vector are dropped once.
@@ -101,7 +101,7 @@ fn what_a_vector_owned_is_dropped_once() {
     assert_eq!((kept.len(), DROPPED.load(Ordering::Relaxed)), (100, 900));
     drop(kept);
     assert_eq!(DROPPED.load(Ordering::Relaxed), 1000);
-    let (left, right): (Vec<usize>, Vec<String>) = (0..200).into_par_iter().map(|i| (i, i.to_string())).unzip();
+    let (left, right): (Vec<usize>, Vec<String>) = (0..200usize).into_par_iter().map(|i| (i, i.to_string())).unzip();
     assert!(left.iter().zip(&right).all(|(number, text)| number.to_string() == *text));
 }
 
