@@ -41,7 +41,12 @@ fn run_page(page: &str, prepare: impl Fn(&Path)) {
             .replace("--animation curl", "--animation curl --duration 0.2s")
             .replace("--motion poses --seconds 25", "--motion poses --seconds 2 --edge 3cm")
             .replace("--correctives", &format!("{coarse} --correctives"))
-            .replace("torso.glb --motion", &format!("torso.glb {coarse} --motion"));
+            .replace("torso.glb --motion", &format!("torso.glb {coarse} --motion"))
+            .replace("--sweep --preview", "--sweep --preview --duration 0.1s")
+            .replace(
+                "run scenes/basics/ring.toml",
+                "run scenes/basics/ring.toml --frames 12 --set expect={} --no-pictures",
+            );
         let output = Command::new("sh").args(["-e", "-c", &script]).current_dir(&folder).env("PATH", &path).output();
         let output = output.expect("a shell");
         assert!(output.status.success(), "{page}:\n{script}\n{}", String::from_utf8_lossy(&output.stderr));

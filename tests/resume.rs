@@ -44,7 +44,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// Maximum number of computed frames of each scene: enough to be killed anywhere. `SINEW_FULL=1` takes 24.
 fn max_frames() -> usize {
-    if std::env::var_os("SINEW_FULL").is_some() { 24 } else { 6 }
+    if std::env::var_os("SINEW_FULL").is_some() { 24 } else { 4 }
 }
 
 /// Scenes whose first frames take as long as those of all others; only `SINEW_FULL=1` kills them.

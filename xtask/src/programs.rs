@@ -81,7 +81,8 @@ pub fn run(name: &str, is_full: bool) -> Outcome {
 
 /// Compiles all test programs.
 fn build() -> Result<Vec<Program>, String> {
-    let mut command = cargo(["test", "--workspace", "--release", "--lib", "--bins", "--tests", "--no-run", "--quiet"]);
+    // Not `--lib`, which would compile the libraries too whose unit tests are in `unit-tests`.
+    let mut command = cargo(["test", "--workspace", "--release", "--tests", "--no-run", "--quiet"]);
     command.arg("--message-format=json-render-diagnostics").stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = command.output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
