@@ -161,8 +161,7 @@ impl ImageData {
 
     /// The voxel of an index into the array.
     pub fn voxel_of(&self, index: usize) -> [usize; 3] {
-        let [nx, ny, _] = self.grid.size.map(|size| size.max(1));
-        [index % nx, index / nx % ny, index / nx / ny]
+        self.grid.place(index)
     }
 
     fn not_labels(&self, values: &[f32]) -> ReadError {

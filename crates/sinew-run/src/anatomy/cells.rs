@@ -233,7 +233,8 @@ fn measured(mesh: &CellMesh) -> ModelTissue {
             .map(|(name, nodes)| ModelAttachment { name: name.clone(), bone: "bone".into(), nodes: nodes.len() })
             .collect(),
         has_fibers: mesh.cell_fields().contains_key(super::annotate::FIBER),
-        has_tendon: mesh.cell_sets().contains_key(super::annotate::TENDON),
+        has_tendon: mesh.cell_sets().contains_key(super::parts::TENDON),
+        has_aponeurosis: mesh.cell_sets().contains_key(super::parts::APONEUROSIS),
         volume: mesh.volume(),
         cells: mesh.cell_count(),
         components: mesh.components().count,

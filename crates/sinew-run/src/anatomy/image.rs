@@ -12,6 +12,7 @@ use sinew_scene::recipe::image::{Image, PhantomImage, PhantomName};
 use sinew_scene::recipe::tissue::{Label, Tissue};
 use sinew_scene::{Diagnostic, Recipe, nearest};
 
+use super::attached;
 use super::cache::{Digest, KeyBuilder};
 use super::stage::{Made, Trouble, Workshop};
 use super::stored::{Reader, Stored, Writer};
@@ -92,7 +93,6 @@ pub(super) struct Source<'a> {
     image: &'a Image,
     /// Its place in the recipe, for messages.
     path: String,
-    folder: &'a Path,
     /// Hash of its file, or of how the phantom is made.
     pub digest: Digest,
     loaded: OnceLock<Result<Arc<LabelImage>, Diagnostic>>,
@@ -110,7 +110,6 @@ pub(super) fn sources(recipe: &Recipe) -> Result<Vec<Source<'_>>, Vec<Diagnostic
             Ok(digest) => list.push(Source {
                 image,
                 path,
-                folder: recipe.source.folder(),
                 digest,
                 loaded: OnceLock::new(),
                 contents: OnceLock::new(),
@@ -130,7 +129,11 @@ fn digest_of(image: &Image, recipe: &Recipe) -> Result<Digest, String> {
         let flaws = [*voxel, *noise, *wrong_labels as f64, f64::from(*without_tendons), *seed as f64];
         return Ok(flaws.into_iter().fold(key.text("phantom").text(name.word()), KeyBuilder::number).finish());
     }
-    for file in files_of(&recipe.source.resolve(image.file.as_deref().unwrap_or_default()))? {
+    let file = image.file.as_deref().unwrap_or_default();
+    if let Some(volume) = attached::volume(recipe, file) {
+        return Ok(attached::add_volume(key.text("attached"), volume).finish());
+    }
+    for file in files_of(&recipe.source.resolve(file))? {
         let bytes = std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         key = key.input(Digest::of(&bytes));
     }
@@ -179,14 +182,14 @@ impl Source<'_> {
 
     /// The voxels, read once.
     pub fn voxels(&self, recipe: &Recipe) -> Result<Arc<LabelImage>, Trouble> {
-        let load = || self.load().map(Arc::new).map_err(|message| recipe.problem(&self.path, message));
+        let load = || self.load(recipe).map(Arc::new).map_err(|message| recipe.problem(&self.path, message));
         self.loaded.get_or_init(load).clone().map_err(Trouble::Told)
     }
 
-    fn load(&self) -> Result<LabelImage, String> {
+    fn load(&self, recipe: &Recipe) -> Result<LabelImage, String> {
         let mut image = match &self.image.phantom {
             Some(phantom) => of_phantom(phantom),
-            None => self.read()?,
+            None => self.read(recipe)?,
         };
         for (name, label) in &self.image.labels {
             image.names.insert(*label as u16, name.clone());
@@ -194,10 +197,13 @@ impl Source<'_> {
         Ok(image)
     }
 
-    fn read(&self) -> Result<LabelImage, String> {
-        let path = self.folder.join(self.image.file.as_deref().unwrap_or_default());
-        let data = sinew_io::image::load(&path).map_err(|error| error.to_string())?.right_handed();
-        let data = data.into_labels().map_err(|error| error.to_string())?;
+    fn read(&self, recipe: &Recipe) -> Result<LabelImage, String> {
+        let file = self.image.file.as_deref().unwrap_or_default();
+        let data = match attached::volume(recipe, file) {
+            Some(volume) => volume.clone(),
+            None => sinew_io::image::load(&recipe.source.resolve(file)).map_err(|error| error.to_string())?,
+        };
+        let data = data.right_handed().into_labels().map_err(|error| error.to_string())?;
         let names = data.table.iter().map(|(label, info)| (label, info.name.clone())).collect();
         let voxels = data.labels().map_err(|error| error.to_string())?.to_vec();
         Ok(LabelImage { grid: data.grid, voxels, names, notes: data.notes })
