@@ -75,7 +75,8 @@ impl Cover {
         let array = integers(old_cells, "old_cells")?;
         let values = array.readonly();
         let values = values.as_slice().map_err(|_| PyTypeError::new_err("old_cells must be contiguous"))?;
-        let number = |cell: &i64| u32::try_from(*cell).map_err(|_| PyValueError::new_err(format!("there is no cell {cell}")));
+        let number =
+            |cell: &i64| u32::try_from(*cell).map_err(|_| PyValueError::new_err(format!("there is no cell {cell}")));
         let old_cells: Vec<u32> = values.iter().map(number).collect::<PyResult<_>>()?;
         let data = mesh.get().shared();
         let redone = aside(py, |_| {
@@ -90,7 +91,8 @@ impl Cover {
         let Some(before) = &self.before else {
             return Err(PyValueError::new_err("this cover was not made by `redo`: there is none before it"));
         };
-        let nodes = (0..before.len()).flat_map(|node| before.entries(node).0).max().map_or(0, |node| *node as usize + 1);
+        let nodes =
+            (0..before.len()).flat_map(|node| before.entries(node).0).max().map_or(0, |node| *node as usize + 1);
         carried(py, before, old, nodes)
     }
 

@@ -56,7 +56,9 @@ impl Scene {
                 _ => String::new(),
             };
             if !found.volumes.is_empty() {
-                return Err(PyTypeError::new_err("scenes hold no volumes; a Recipe does, and its Model has the meshes"));
+                return Err(PyTypeError::new_err(
+                    "scenes hold no volumes; a Recipe does, and its Model has the meshes",
+                ));
             }
             text
         } else {

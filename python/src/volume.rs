@@ -70,7 +70,8 @@ impl Volume {
                 (Vec3::from(origin), Mat3::diagonal(Vec3::from(spacing)))
             }
             _ => {
-                let message = "a volume needs either `spacing`, such as \"1 mm\", with or without `origin`, or `affine`";
+                let message =
+                    "a volume needs either `spacing`, such as \"1 mm\", with or without `origin`, or `affine`";
                 return Err(PyTypeError::new_err(message));
             }
         };
@@ -168,7 +169,8 @@ impl Volume {
     fn distance(&self, py: Python<'_>, labels: &Bound<'_, PyAny>, band: f64) -> PyResult<Self> {
         let labels = self.numbers(labels)?;
         let image = &self.image;
-        let options = LabelOptions { field: FieldOptions { band, ..FieldOptions::default() }, ..LabelOptions::default() };
+        let options =
+            LabelOptions { field: FieldOptions { band, ..FieldOptions::default() }, ..LabelOptions::default() };
         let values = aside(py, |_| -> PyResult<Vec<f32>> {
             let field = self.field(&labels, &options)?;
             let limit = field.limit();
@@ -296,9 +298,9 @@ impl Volume {
         if let Ok(name) = labels.extract::<String>() {
             return Ok(vec![self.named(&name)?]);
         }
-        let list = labels.try_iter().map_err(|_| {
-            PyTypeError::new_err(format!("labels are names or numbers, one or several, not {labels}"))
-        })?;
+        let list = labels
+            .try_iter()
+            .map_err(|_| PyTypeError::new_err(format!("labels are names or numbers, one or several, not {labels}")))?;
         let mut numbers = list
             .map(|item| {
                 let item = item?;
@@ -323,7 +325,8 @@ impl Volume {
 
     fn named(&self, name: &str) -> PyResult<u16> {
         let table = &self.image.table;
-        let number = table.iter().find(|(_, info)| info.name == name).map(|(label, _)| label).or_else(|| table.find(name));
+        let number =
+            table.iter().find(|(_, info)| info.name == name).map(|(label, _)| label).or_else(|| table.find(name));
         let Some(number) = number else {
             let known = || table.iter().map(|(_, info)| info.name.as_str());
             let hint = match nearest(name, known()) {
@@ -403,9 +406,11 @@ fn voxels_of(value: &Bound<'_, PyAny>) -> PyResult<([usize; 3], Voxels)> {
     let voxels = match kind.as_str() {
         "b" | "u" | "i" => {
             let (low, high) = (array.call_method0("min")?, array.call_method0("max")?);
-            let (low, high): (i128, i128) = (low.call_method0("item")?.extract()?, high.call_method0("item")?.extract()?);
+            let (low, high): (i128, i128) =
+                (low.call_method0("item")?.extract()?, high.call_method0("item")?.extract()?);
             if low < 0 || high > i128::from(u16::MAX) {
-                let message = format!("labels are whole numbers from 0 to 65535, not {}", if low < 0 { low } else { high });
+                let message =
+                    format!("labels are whole numbers from 0 to 65535, not {}", if low < 0 { low } else { high });
                 return Err(PyValueError::new_err(message));
             }
             Voxels::Labels(flat(&numpy, &array)?)

@@ -34,12 +34,6 @@ impl VoxelGrid {
         i + self.size[0] * (j + self.size[1] * k)
     }
 
-    /// The voxel with an index into an array.
-    pub fn place(&self, index: usize) -> [usize; 3] {
-        let [nx, ny, _] = self.size.map(|side| side.max(1));
-        [index % nx, index / nx % ny, index / nx / ny]
-    }
-
     /// Place in the world \[m\] of a point given in voxels.
     pub fn to_world(&self, voxel: Vec3) -> Vec3 {
         self.origin + self.axes * voxel

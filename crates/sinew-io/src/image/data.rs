@@ -161,7 +161,8 @@ impl ImageData {
 
     /// The voxel of an index into the array.
     pub fn voxel_of(&self, index: usize) -> [usize; 3] {
-        self.grid.place(index)
+        let [nx, ny, _] = self.grid.size.map(|size| size.max(1));
+        [index % nx, index / nx % ny, index / nx / ny]
     }
 
     fn not_labels(&self, values: &[f32]) -> ReadError {

@@ -36,9 +36,9 @@ pub(super) fn add_volume(key: KeyBuilder, image: &ImageData) -> KeyBuilder {
     let key = grid.size.iter().fold(key, |key, side| key.number(*side as f64));
     let key = places.iter().flat_map(|p| [p.x, p.y, p.z]).fold(key, KeyBuilder::number);
     let key = match &image.voxels {
-        Voxels::Labels(labels) => {
-            key.text("labels").input(Digest::of(&labels.iter().flat_map(|label| label.to_le_bytes()).collect::<Vec<_>>()))
-        }
+        Voxels::Labels(labels) => key
+            .text("labels")
+            .input(Digest::of(&labels.iter().flat_map(|label| label.to_le_bytes()).collect::<Vec<_>>())),
         Voxels::Grey(values) => {
             key.text("gray").input(Digest::of(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>()))
         }

@@ -28,7 +28,9 @@ pub fn draft(image: &Path, reference: &str) -> Result<(String, Vec<String>), Str
 /// # Errors
 /// The image holds gray values, or nothing.
 pub fn draft_of(image: ImageData, reference: &str) -> Result<(String, Vec<String>), String> {
-    let data = image.right_handed().into_labels().map_err(|error| error.to_string())?;
+    // Whole numbers may still be a scan: a tissue for each would be no use.
+    image.labels().map_err(|error| error.to_string())?;
+    let data = image.right_handed();
     let voxels = data.labels().map_err(|error| error.to_string())?;
     let counts = data.label_counts();
     let name = |label: u16| data.table.name(label);
@@ -54,6 +56,12 @@ pub fn draft_of(image: ImageData, reference: &str) -> Result<(String, Vec<String
     Ok((recipe_text(&params), data.notes.clone()))
 }
 
+/// The voxel with an index into the array.
+fn place(grid: &VoxelGrid, index: usize) -> [usize; 3] {
+    let [nx, ny, _] = grid.size;
+    [index % nx, index / nx % ny, index / nx / ny]
+}
+
 /// Parts with less than this share of the voxels of their label are specks.
 const SPECK: f64 = 0.03;
 
@@ -62,7 +70,7 @@ fn part_counts(grid: &VoxelGrid, voxels: &[u16]) -> BTreeMap<u16, usize> {
     let steps = [1, grid.size[0], grid.size[0] * grid.size[1]];
     let mut part: Vec<u32> = (0..voxels.len() as u32).collect();
     for number in (0..voxels.len()).filter(|&number| voxels[number] > 0) {
-        let at = grid.place(number);
+        let at = place(grid, number);
         for axis in (0..3).filter(|&axis| at[axis] > 0) {
             let before = number - steps[axis];
             if voxels[before] == voxels[number] {
@@ -102,7 +110,7 @@ fn contacts(grid: &VoxelGrid, voxels: &[u16], is_bone: impl Fn(u16) -> bool) -> 
     let index = |at: [i64; 3]| grid.index(at.map(|i| i as usize));
     let mut found = Contacts::new();
     for (number, label) in voxels.iter().enumerate().filter(|(_, label)| bones[usize::from(**label)]) {
-        let at = grid.place(number).map(|i| i as i64);
+        let at = place(grid, number).map(|i| i as i64);
         for axis in 0..3 {
             for step in [-1, 1] {
                 for distance in 1..=GAP {

@@ -143,7 +143,9 @@ fn as_in(
         let recipe_morph = morph::of(bench)?;
         let [from, to] = [0, 1].map(|side| -> Vec<Vec3> {
             let marks = spec.landmarks.iter();
-            marks.map(|mark| if side == 0 { mark.from.into() } else { morph::place(&recipe_morph, mark.to.into()) }).collect()
+            marks
+                .map(|mark| if side == 0 { mark.from.into() } else { morph::place(&recipe_morph, mark.to.into()) })
+                .collect()
         });
         let back = Morph::new(&to, &from);
         let back = back.map_err(|error| told(bench, &format!("{path}.landmarks"), &error.to_string()))?;

@@ -52,6 +52,7 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
         let contents = source.contents(&bench.shop, bench.recipe)?;
         let path = format!("tissue[{index}].labels");
         let labels = image::numbers(bench.recipe, &contents, &tissue.labels, &path)?;
+        check_overlap(bench, index, &contents, &labels)?;
         key = labels.iter().fold(key.input(source.digest), |key, label| key.number(f64::from(*label)));
         return bench.shop.make(&name, key.finish(), || {
             let image = source.voxels(bench.recipe)?;
@@ -74,6 +75,22 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
         let solid = shape::first_part(bench, index)?;
         DistanceField::from_solid(&*solid, grid_of(bench)).map_err(|error| problem(bench, &path, &tissue.name, &error))
     })
+}
+
+/// Refuses labels that an earlier tissue is made of: two tissues cannot be in one place.
+fn check_overlap(bench: &Bench<'_>, index: usize, contents: &image::Contents, labels: &[u16]) -> Result<(), Trouble> {
+    let (earlier, later) = bench.recipe.tissue.split_at(index);
+    let own = &later[0];
+    for other in earlier.iter().filter(|other| other.image == own.image) {
+        let Ok(taken) = image::numbers(bench.recipe, contents, &other.labels, "") else { continue };
+        if let Some(label) = labels.iter().find(|label| taken.contains(label)) {
+            let label = contents.names.get(label).map_or_else(|| label.to_string(), |name| format!("`{name}`"));
+            let text = format!("{}: the label {label} is already part of `{}`", own.name, other.name);
+            let hint = "tissues cannot overlap: take the label from one of them, or leave one out";
+            return Err(told(bench, &format!("tissue[{index}].labels"), &format!("{text}; hint: {hint}")));
+        }
+    }
+    Ok(())
 }
 
 /// The part of the recipe that this stage reads.

@@ -107,13 +107,7 @@ pub(super) fn sources(recipe: &Recipe) -> Result<Vec<Source<'_>>, Vec<Diagnostic
     for (i, image) in recipe.image.iter().enumerate() {
         let path = if is_list { format!("image[{i}]") } else { "image".to_string() };
         match digest_of(image, recipe) {
-            Ok(digest) => list.push(Source {
-                image,
-                path,
-                digest,
-                loaded: OnceLock::new(),
-                contents: OnceLock::new(),
-            }),
+            Ok(digest) => list.push(Source { image, path, digest, loaded: OnceLock::new(), contents: OnceLock::new() }),
             Err(message) => problems.push(recipe.problem(&format!("{path}.file"), message)),
         }
     }
@@ -182,7 +176,7 @@ impl Source<'_> {
 
     /// The voxels, read once.
     pub fn voxels(&self, recipe: &Recipe) -> Result<Arc<LabelImage>, Trouble> {
-        let load = || self.load(recipe).map(Arc::new).map_err(|message| recipe.problem(&self.path, message));
+        let load = || self.load(recipe).map(Arc::new).map_err(|text| problem_of(recipe, &self.path, &text));
         self.loaded.get_or_init(load).clone().map_err(Trouble::Told)
     }
 
@@ -203,7 +197,7 @@ impl Source<'_> {
             Some(volume) => volume.clone(),
             None => sinew_io::image::load(&recipe.source.resolve(file)).map_err(|error| error.to_string())?,
         };
-        let data = data.right_handed().into_labels().map_err(|error| error.to_string())?;
+        let data = data.right_handed().into_labels().map_err(|error| format!("`{file}`: {error}"))?;
         let names = data.table.iter().map(|(label, info)| (label, info.name.clone())).collect();
         let voxels = data.labels().map_err(|error| error.to_string())?.to_vec();
         Ok(LabelImage { grid: data.grid, voxels, names, notes: data.notes })
@@ -253,6 +247,19 @@ fn of_phantom(spec: &PhantomImage) -> LabelImage {
     LabelImage { grid: image.grid, voxels: image.voxels, names: image.names, notes: Vec::new() }
 }
 
+/// A problem at a key, with the hint that a message ends in.
+pub(super) fn problem_of(recipe: &Recipe, path: &str, text: &str) -> Diagnostic {
+    let (message, hint) = match text.split_once("; hint: ").or_else(|| text.split_once("\nhint: ")) {
+        Some((message, hint)) => (message, Some(hint)),
+        None => (text, None),
+    };
+    let problem = recipe.problem(path, message);
+    match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
 /// The image of a tissue.
 pub(super) fn source_of<'a, 'b>(sources: &'b [Source<'a>], tissue: &Tissue) -> Option<&'b Source<'a>> {
     match &tissue.image {
@@ -290,7 +297,10 @@ pub(super) fn numbers(recipe: &Recipe, contents: &Contents, labels: &[Label], pa
         let present: Vec<String> =
             contents.counts.keys().filter(|label| **label > 0).take(24).map(u16::to_string).collect();
         let problem = recipe.problem(path, "no voxel has this label");
-        return Err(Trouble::Told(problem.hint(format!("labels of the voxels: {}", present.join(", ")))));
+        return Err(Trouble::Told(match present.is_empty() {
+            true => problem.hint("all voxels are background"),
+            false => problem.hint(format!("labels of the voxels: {}", present.join(", "))),
+        }));
     }
     numbers.sort_unstable();
     numbers.dedup();

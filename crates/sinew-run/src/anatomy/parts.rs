@@ -67,10 +67,9 @@ pub(super) fn with_sets(
     let mut is_tendon = tendon_at(bench, index, &centers, smooth)?;
     is_tendon.iter_mut().zip(&is_aponeurosis).for_each(|(tendon, sheet)| *tendon &= !sheet);
     let mut is_belly = vec![true; centers.len()];
-    for (is_there, name, inside) in [
-        (tissue.has_tendon(), TENDON, &is_tendon),
-        (tissue.has_aponeurosis(), APONEUROSIS, &is_aponeurosis),
-    ] {
+    for (is_there, name, inside) in
+        [(tissue.has_tendon(), TENDON, &is_tendon), (tissue.has_aponeurosis(), APONEUROSIS, &is_aponeurosis)]
+    {
         is_belly.iter_mut().zip(inside).for_each(|(belly, inside)| *belly &= !inside);
         if is_there {
             mesh = with_set(bench, index, mesh, name, inside)?;
@@ -139,7 +138,8 @@ pub(super) fn aponeurosis_surfaces(bench: &Bench<'_>, index: usize, smooth: &Fie
         // Sheets may be thin: cells are halved until one fits.
         let sizes = [1.0, 0.5, 0.25, 0.125].map(|factor| factor * field::voxel_of(bench));
         let found = sizes.into_iter().find_map(|size| mesher::isosurface(&**solid, size).ok());
-        let found = found.ok_or_else(|| told(bench, &path, "the aponeurosis is too thin for its surface to be found"))?;
+        let found =
+            found.ok_or_else(|| told(bench, &path, "the aponeurosis is too thin for its surface to be found"))?;
         found.mapped(|p| morph::place(&morph, p)).map_err(|error| told(bench, &path, &error.to_string()))
     };
     solids.iter().map(surface).collect()

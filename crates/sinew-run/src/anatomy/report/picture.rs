@@ -13,8 +13,8 @@ use sinew_scene::recipe::tissue::Kind;
 
 use super::super::Model;
 use super::super::annotate::FIBER;
-use super::super::parts::{APONEUROSIS, TENDON};
 use super::super::build::{Bench, Parts};
+use super::super::parts::{APONEUROSIS, TENDON};
 use super::super::stage::Trouble;
 
 /// Number of sticks in the picture of a muscle.

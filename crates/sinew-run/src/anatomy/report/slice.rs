@@ -32,7 +32,8 @@ pub(super) fn pictures(
             let picture = contours(bench, model, parts, &image, axis, slice, picture)?;
             let [right, up] = layout(&image, axis).0.map(|k| sides(&image.grid, k));
             let place = ["i", "j", "k"][axis];
-            let text = format!("slice {slice} across {place}: {} → {}, below {}, above {}", right[0], right[1], up[0], up[1]);
+            let text =
+                format!("slice {slice} across {place}: {} → {}, below {}, above {}", right[0], right[1], up[0], up[1]);
             pictures.push((text, picture));
         }
     }
