@@ -133,7 +133,7 @@ fn an_aponeurosis_becomes_a_region_of_tendon_beside_the_belly() {
     let sheet = "aponeurosis = [{ type = \"box\", corners = [[0, 0, 0], [1, 1, 1]] }]\n";
     std::fs::write(folder.join("sheet.toml"), RECIPE.to_string() + sheet).unwrap();
     let text = "duration = 1\n[[anatomy]]\nrecipe = \"sheet.toml\"\n";
-    let scene = Scene::from_text(text, "a.toml", &folder).unwrap_or_else(|error| panic!("{error}"));
+    let scene = Scene::from_str(text, "a.toml", &folder).unwrap_or_else(|error| panic!("{error}"));
     let biceps = scene.body.iter().find(|body| body.name == "biceps").expect("the muscle");
     let regions: Vec<&str> = biceps.material_regions.iter().map(|part| part.region.as_str()).collect();
     assert_eq!(regions, ["tendon", "aponeurosis"]);
