@@ -292,6 +292,7 @@ impl Volume {
 
     /// Numbers of labels given by name or number, one or several.
     fn numbers(&self, labels: &Bound<'_, PyAny>) -> PyResult<Vec<u16>> {
+        self.labels()?;
         if let Ok(number) = labels.extract::<i64>() {
             return Ok(vec![self.checked(number)?]);
         }
