@@ -1,6 +1,11 @@
-//! `sinew phantom` from the user's point of view.
+//! `sinew phantom` and `sinew anatomy` from the user's point of view.
 
 mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use sinew_io::image::{Voxels, load};
 use support::character::{complaint, sinew};
@@ -52,4 +57,108 @@ fn bad_options_are_told_and_leave_no_file() {
         complaint(&folder, &[&["phantom"][..], &words].concat(), &[what]);
     }
     assert_eq!(std::fs::read_dir(&folder).expect("the folder").count(), 0);
+}
+
+/// A bone and a muscle whose tendon has to be added: every stage has something to do.
+const RECIPE: &str = r#"
+voxel = "2 mm"
+
+[mesh]
+cell = "6 mm"
+
+[cover]
+cell = "12 mm"
+
+[[tissue]]
+name = "shaft"
+kind = "bone"
+csg = [{ add = { type = "capsule", ends = [[0, 0, 0], [0, 0, "12 cm"]], radius = "1 cm" } }]
+
+[[tissue]]
+name = "foot"
+kind = "bone"
+csg = [{ add = { type = "box", corners = [["1 cm", "-1 cm", "-4 cm"], ["6 cm", "1 cm", "-2 cm"]] } }]
+
+[[tissue]]
+name = "belly"
+kind = "muscle"
+csg = [
+    { add = { type = "ellipsoid", center = ["22 mm", 0, "6 cm"], radii = ["13 mm", "13 mm", "4 cm"] } },
+    { subtract = { type = "tissue", name = "shaft" } },
+]
+tendon = [{ to = "foot", radius = "5 mm" }]
+attach = [{ name = "origin", bone = "shaft", within = "3 mm" }, { name = "insertion", bone = "foot", within = "3 mm" }]
+"#;
+
+/// Files of a model with their bytes, its cache included but for what only names folders.
+fn model_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(&next).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            match entry.is_dir() {
+                true => open.push(entry),
+                false => drop(found.insert(entry.strip_prefix(folder).unwrap().into(), std::fs::read(&entry).unwrap())),
+            }
+        }
+    }
+    found
+}
+
+/// A build is killed each time that a few more results are there, on one thread and on two in turn, until it comes to its
+/// end: the files are those of a build that nobody disturbed.
+#[test]
+fn a_build_that_is_killed_at_any_stage_ends_with_the_same_files() {
+    let folder = fresh_folder("killed_builds");
+    std::fs::write(folder.join("leg.toml"), RECIPE).unwrap();
+    assert!(sinew(&folder, &["anatomy", "build", "leg.toml", "-o", "whole"]).status.success());
+    let results = |model: &str| {
+        let entries = std::fs::read_dir(folder.join(model).join("cache")).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().join("done").is_file()).count()
+    };
+    let all = results("whole");
+    let mut kills = 0;
+    loop {
+        let wanted = results("killed") + 2;
+        let mut build = Command::new(env!("CARGO_BIN_EXE_sinew"));
+        build.current_dir(&folder).args(["anatomy", "build", "leg.toml", "-o", "killed", "-q"]);
+        build.env("RAYON_NUM_THREADS", ["1", "2"][kills % 2]).stdout(Stdio::null());
+        let mut build = build.spawn().expect("the program");
+        let ended = loop {
+            if let Some(status) = build.try_wait().unwrap() {
+                break Some(status);
+            }
+            if results("killed") >= wanted {
+                // Kill -9 on Unix.
+                build.kill().unwrap();
+                build.wait().unwrap();
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        match ended {
+            Some(status) => break assert!(status.success()),
+            None => kills += 1,
+        }
+        assert!(kills <= all, "each build keeps what the one before had");
+    }
+    assert!(kills >= 4, "{kills} of {all} results");
+    let (whole, killed) = (model_files(&folder.join("whole")), model_files(&folder.join("killed")));
+    assert_eq!(whole.keys().collect::<Vec<_>>(), killed.keys().collect::<Vec<_>>());
+    let differ: Vec<_> = whole.keys().filter(|file| whole[*file] != killed[*file]).collect();
+    assert!(differ.is_empty(), "{differ:?}");
+}
+
+/// A model is not built over the file that its recipe reads.
+#[test]
+fn a_model_never_replaces_what_its_recipe_reads() {
+    let folder = fresh_folder("built_over");
+    let bone = "[[tissue]]\nname = \"shaft\"\nkind = \"bone\"\nsurface = \"bones/shaft.ply\"\n";
+    std::fs::create_dir(folder.join("bones")).unwrap();
+    let corners = "0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n";
+    let head = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n";
+    std::fs::write(folder.join("bones/shaft.ply"), format!("{head}{corners}")).unwrap();
+    std::fs::write(folder.join("bone.toml"), format!("[mesh]\ncell = \"10 cm\"\n{bone}")).unwrap();
+    complaint(&folder, &["anatomy", "build", "bone.toml", "-o", "."], &["shaft.ply is read by this command"]);
+    assert!(sinew(&folder, &["anatomy", "build", "bone.toml"]).status.success());
 }

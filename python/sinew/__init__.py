@@ -11,7 +11,8 @@ A scene is read, compiled and stepped::
     print(simulation.positions.shape, simulation.probes)
 
 - `Scene`, `Simulation`, `Body`, `State`, `Control`, `Step`: flesh in time.
-- `Mesh`, `Lattice`: shapes, from and to arrays, files, meshio, trimesh and pyvista.
+- `Mesh`, `Lattice`, `Cover`: shapes, from and to arrays, files, meshio, trimesh and pyvista.
+- `Volume`, `Recipe`, `Model`: from labeled images to anatomy.
 - `Material` and `sinew.materials`: constitutive laws on arrays of deformation gradients.
 - `Force`: custom forces.
 - `run`, `lab`, `sweep`: whole runs, physiological protocols, parameter sweeps.
@@ -28,18 +29,22 @@ from . import bridges, commands, force, materials
 from ._sinew import (
     Body,
     Control,
+    Cover,
     Frame,
     Lab,
     Lattice,
     Material,
     Mesh,
+    Model,
     Picture,
+    Recipe,
     Recording,
     Run,
     Scene,
     Simulation,
     State,
     Step,
+    Volume,
     __version__,
     command,
     lab,
@@ -47,7 +52,7 @@ from ._sinew import (
 )
 from .commands import *  # noqa: F403
 from .commands import __all__ as _commands
-from .errors import BusyError, ForceError, MeshError, ResumeError, RunError, SceneError, SinewError, StepError
+from .errors import BusyError, ForceError, MeshError, ResumeError, RunError, SceneError, SinewError, StepError, VolumeError
 from .force import Force
 from .sweep import FailedPoint, Sweep, SweepError, collect, prepare_sweep, sweep
 
@@ -64,6 +69,7 @@ __all__ = [
     "Body",
     "BusyError",
     "Control",
+    "Cover",
     "FailedPoint",
     "Force",
     "ForceError",
@@ -73,7 +79,9 @@ __all__ = [
     "Material",
     "Mesh",
     "MeshError",
+    "Model",
     "Picture",
+    "Recipe",
     "Recording",
     "ResumeError",
     "Run",
@@ -87,6 +95,8 @@ __all__ = [
     "StepError",
     "Sweep",
     "SweepError",
+    "Volume",
+    "VolumeError",
     "__version__",
     "bench",
     "bridges",

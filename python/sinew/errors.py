@@ -57,5 +57,9 @@ class MeshError(SinewError):
     """A mesh that cannot be read, written or used."""
 
 
+class VolumeError(SinewError):
+    """A volume that cannot be read, written or used."""
+
+
 class ForceError(SinewError):
     """A force in Python whose derivatives are wrong, or that does not fit the simulation."""

@@ -53,8 +53,8 @@ pub unsafe fn view_values<'py, T: Element>(values: &[T], owner: Bound<'py, PyAny
     array
 }
 
-/// Makes the array read-only: it is memory of a simulation.
-fn read_only<D>(array: &Bound<'_, numpy::PyArray<impl Element, D>>)
+/// Makes the array read-only: it is memory of ours.
+pub fn read_only<D>(array: &Bound<'_, numpy::PyArray<impl Element, D>>)
 where
     D: numpy::ndarray::Dimension,
 {

@@ -13,6 +13,7 @@ import_exception!(sinew.errors, BusyError);
 import_exception!(sinew.errors, ResumeError);
 import_exception!(sinew.errors, MeshError);
 import_exception!(sinew.errors, ForceError);
+import_exception!(sinew.errors, VolumeError);
 
 /// Any error, as a sentence.
 pub fn other(error: impl ToString) -> PyErr {
@@ -22,6 +23,11 @@ pub fn other(error: impl ToString) -> PyErr {
 /// An invalid mesh.
 pub fn mesh(error: impl ToString) -> PyErr {
     MeshError::new_err(error.to_string())
+}
+
+/// A volume that cannot be read, written or used.
+pub fn volume(error: impl ToString) -> PyErr {
+    VolumeError::new_err(error.to_string())
 }
 
 /// All problems of a scene.

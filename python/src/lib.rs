@@ -3,9 +3,11 @@
 //! Each file covers one class or topic of the Python API. Code that does not deal with the language boundary belongs in
 //! the crates below; code that needs no speed is in Python (`python/sinew`).
 
+mod anatomy;
 mod arrays;
 mod command;
 mod control;
+mod cover;
 mod error;
 mod force;
 mod lattice;
@@ -20,6 +22,7 @@ mod state;
 mod step;
 mod threads;
 mod values;
+mod volume;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -28,9 +31,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _sinew {
     #[pymodule_export]
+    use crate::anatomy::{Model, Recipe};
+    #[pymodule_export]
     use crate::command::{command, program};
     #[pymodule_export]
     use crate::control::Control;
+    #[pymodule_export]
+    use crate::cover::Cover;
     #[pymodule_export]
     use crate::lattice::Lattice;
     #[pymodule_export]
@@ -51,6 +58,8 @@ mod _sinew {
     use crate::state::State;
     #[pymodule_export]
     use crate::step::Step;
+    #[pymodule_export]
+    use crate::volume::Volume;
     use pyo3::exceptions::PyImportError;
     use pyo3::prelude::*;
 

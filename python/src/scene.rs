@@ -51,10 +51,16 @@ impl Scene {
         let text = if let Ok(text) = source.cast::<PyString>() {
             text.to_string()
         } else if source.cast::<PyMapping>().is_ok() {
-            match to_toml(source, &mut found)? {
+            let text = match to_toml(source, &mut found)? {
                 Toml::Table(table) => toml::to_string_pretty(&table).map_err(error::other)?,
                 _ => String::new(),
+            };
+            if !found.volumes.is_empty() {
+                return Err(PyTypeError::new_err(
+                    "scenes hold no volumes; a Recipe does, and its Model has the meshes",
+                ));
             }
+            text
         } else {
             let kind = source.get_type().name()?.to_string();
             let message = format!("a scene is a text or a dict, not {kind}; to read a file use Scene.load(path)");

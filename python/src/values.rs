@@ -9,18 +9,23 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString};
 use serde_json::Value as Json;
 use sinew_io::MeshData;
+use sinew_io::image::ImageData;
+use sinew_scene::{Dimension, Quantity};
 use toml::Value as Toml;
 
 use crate::mesh::Mesh;
+use crate::volume::Volume;
 
 /// Deepest nesting of lists and dicts; scenes need six.
 const DEEPEST: usize = 64;
 
-/// Meshes given in place of files; named here.
+/// Meshes and volumes given in place of files; named here.
 #[derive(Default)]
 pub struct Meshes {
-    /// By name, without the `@`.
+    /// Meshes by name, without the `@`.
     pub named: BTreeMap<String, Arc<MeshData>>,
+    /// Volumes by name, in recipes.
+    pub volumes: BTreeMap<String, Arc<ImageData>>,
 }
 
 impl Meshes {
@@ -33,6 +38,28 @@ impl Meshes {
         self.named.insert(name.clone(), data);
         format!("@{name}")
     }
+
+    fn name_volume(&mut self, volume: &Volume) -> String {
+        let name = format!("volume{}", self.volumes.len());
+        self.volumes.insert(name.clone(), volume.shared());
+        format!("@{name}")
+    }
+}
+
+/// A length [m] from a number or a text such as "4 mm".
+pub fn length(value: &Bound<'_, PyAny>, what: &str) -> PyResult<f64> {
+    if let Ok(text) = value.cast::<PyString>() {
+        let quantity = Quantity::parse(&text.to_string());
+        let quantity = quantity.map_err(|error| PyValueError::new_err(format!("{what}: {error}")))?;
+        if !matches!(quantity.dimension, Dimension::LENGTH | Dimension::NUMBER) {
+            let dimension = quantity.dimension.describe();
+            return Err(PyValueError::new_err(format!("{what} must be a length such as \"4 mm\", not {dimension}")));
+        }
+        return Ok(quantity.value);
+    }
+    value.extract().map_err(|_| {
+        PyTypeError::new_err(format!("{what} is a length: a number in m or a text such as \"4 mm\", not {value}"))
+    })
 }
 
 /// Converts a Python value to a scene value: numbers, strings, booleans, lists, dicts, paths, arrays, and meshes in
@@ -62,6 +89,9 @@ fn nested(value: &Bound<'_, PyAny>, meshes: &mut Meshes, room: usize) -> PyResul
     }
     if let Ok(mesh) = value.cast::<Mesh>() {
         return Ok(Toml::String(meshes.name(mesh.get())));
+    }
+    if let Ok(volume) = value.cast::<Volume>() {
+        return Ok(Toml::String(meshes.name_volume(volume.get())));
     }
     if let Ok(dict) = value.cast::<PyMapping>() {
         let mut table = toml::Table::new();

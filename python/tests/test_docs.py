@@ -16,7 +16,7 @@ def blocks(page, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["docs/guide/python.md", "docs/guide/from-other-simulators.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["docs/guide/python.md", "docs/guide/images.md", "docs/guide/from-other-simulators.md", "python/README.md"])
 def test_the_snippets_of_a_guide_run_one_after_the_other(page, tmp_path):
     if page == "docs/guide/python.md":
         need("torch")

@@ -29,7 +29,7 @@ Everything in `import sinew`, by subject. How to use it: [Sinew in Python](../gu
 [sweeps](../guide/sweeps.md), and the [tutorial](../guide/python_tutorial.ipynb). Keys of scenes:
 [the scene reference](scene.md).
 
-**Terms.** An *array* is a NumPy array of float64, or of uint32 if it holds node indices. A *view* shows the memory of
+**Terms.** An *array* is a NumPy array of float64, or of uint32 if it holds node indices; voxels are uint16 or float32. A *view* shows the memory of
 its owner and is read-only. A *path* is a string or a `pathlib.Path`. A default of `…` is one that signatures do not
 show: no forces, the current folder, 640 × 480 pixels, the last frame. Lengths, masses and times are in m, kg and s.
 """
@@ -38,7 +38,8 @@ show: no forces, the current folder, 640 × 480 pixels, the last frame. Lengths,
 SUBJECTS: list[tuple[str, list[str], str]] = [
     ("Scene", ["Scene"], ""),
     ("Simulation", ["Simulation", "Body", "State", "Control", "Step"], ""),
-    ("Meshes", ["Mesh", "Lattice"], ""),
+    ("Meshes", ["Mesh", "Lattice", "Cover"], ""),
+    ("Anatomy", ["Volume", "Recipe", "Model"], "With examples: [images](../guide/images.md#in-python)."),
     ("Materials", ["Material"], ""),
     ("Forces", ["Force", "force.check"], ""),
     ("Whole runs", ["run", "Run", "lab", "Lab"], ""),
@@ -46,7 +47,7 @@ SUBJECTS: list[tuple[str, list[str], str]] = [
     ("Recordings and pictures", ["Recording", "Frame", "Picture"], ""),
 ]
 
-ERRORS = ["SinewError", "SceneError", "StepError", "RunError", "BusyError", "ResumeError", "MeshError", "ForceError", "SweepError"]
+ERRORS = ["SinewError", "SceneError", "StepError", "RunError", "BusyError", "ResumeError", "MeshError", "VolumeError", "ForceError", "SweepError"]
 
 # Types of the stubs in the terms of this page.
 TYPES = [

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use sinew_run::anatomy::{BuildOptions, Model, build};
+use sinew_run::anatomy::{BuildOptions, Model, build, check_folder};
 use sinew_scene::recipe::model::ModelTissue;
 use sinew_scene::recipe::tissue::Kind;
 use sinew_scene::{Recipe, format_number};
@@ -61,6 +61,7 @@ fn build_model(arguments: &BuildArguments, console: Console) -> Result<Status, F
     if !unknown.is_empty() {
         return Err(Failure::Other(unknown.join("\n")));
     }
+    check_folder(&recipe, &arguments.output).map_err(|error| Failure::Other(error.to_string()))?;
     let start = Instant::now();
     let line = StageLine::new(console);
     let show = |done: usize, all: usize, name: &str| line.show(done, all, name);

@@ -147,9 +147,12 @@ fn body(root: &Node, anatomy: &Anatomy, tissue: &ModelTissue, taken: &[&ModelTis
         keys.push(("fibers".into(), Node::table([text("field", "fiber")])));
         keys.push(tables("muscle", vec![muscle(tissue)]));
     }
-    if tissue.has_tendon {
-        let part = Node::table([text("region", "tendon"), text("material", "tendon")]);
-        keys.push(tables("material_regions", vec![part]));
+    let stiff = [("tendon", tissue.has_tendon), ("aponeurosis", tissue.has_aponeurosis)];
+    let stiff = stiff.into_iter().filter(|(_, is_there)| *is_there);
+    let parts: Vec<Node> =
+        stiff.map(|(region, _)| Node::table([text("region", region), text("material", "tendon")])).collect();
+    if !parts.is_empty() {
+        keys.push(tables("material_regions", parts));
     }
     let (mut pins, mut binds) = (Vec::new(), Vec::new());
     for at in tissue.attach.iter().filter(|at| taken.iter().any(|bone| bone.name == at.bone)) {
@@ -170,7 +173,7 @@ fn body(root: &Node, anatomy: &Anatomy, tissue: &ModelTissue, taken: &[&ModelTis
 /// The muscle has the name of its tissue: `BODY.activation.BODY`.
 fn muscle(tissue: &ModelTissue) -> Node {
     let mut keys = vec![text("name", &tissue.name)];
-    if tissue.has_tendon {
+    if tissue.has_tendon || tissue.has_aponeurosis {
         keys.push(text("region", "belly"));
     }
     Node::table(keys)

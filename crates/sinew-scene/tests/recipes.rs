@@ -126,3 +126,31 @@ fn names_of_muscles_that_hold_the_name_of_a_bone_are_muscles() {
     assert_eq!(kind_of("tibialis_anterior_tendon"), Some(Kind::Tendon));
     assert_eq!(kind_of("Background"), None);
 }
+
+#[test]
+fn an_aponeurosis_becomes_a_region_of_tendon_beside_the_belly() {
+    let folder = folder();
+    let sheet = "aponeurosis = [{ type = \"box\", corners = [[0, 0, 0], [1, 1, 1]] }]\n";
+    std::fs::write(folder.join("sheet.toml"), RECIPE.to_string() + sheet).unwrap();
+    let text = "duration = 1\n[[anatomy]]\nrecipe = \"sheet.toml\"\n";
+    let scene = Scene::from_str(text, "a.toml", &folder).unwrap_or_else(|error| panic!("{error}"));
+    let biceps = scene.body.iter().find(|body| body.name == "biceps").expect("the muscle");
+    let regions: Vec<&str> = biceps.material_regions.iter().map(|part| part.region.as_str()).collect();
+    assert_eq!(regions, ["tendon", "aponeurosis"]);
+    assert_eq!(biceps.muscle[0].region, "belly");
+}
+
+#[test]
+fn mistakes_in_aponeuroses_and_templates_are_told() {
+    for (extra, message) in [
+        ("aponeurosis_labels = [\"sheet\"]", "this label is not among `labels`"),
+        ("aponeurosis = [{ type = \"tube\", through = [[0, 0, 0]], radius = 1 }]", "a tube needs at least two points"),
+        ("fibers = { by = \"template\", file = \"no.vtu\" }", "cannot find the file `no.vtu`"),
+        ("fibers = { by = \"template\", file = \"Cargo.toml\", from = \"orgin\" }", "did you mean `origin`?"),
+        ("fibers = { by = \"template\", file = \"Cargo.toml\", across = [1, 0, 0] }", "are given together"),
+        ("fibers = { by = \"template\", file = \"@other\" }", "nothing is attached to the recipe as `@other`"),
+    ] {
+        let told = mistakes(&format!("{RECIPE}{extra}\n"));
+        assert!(told.contains(message), "{message}\n{told}");
+    }
+}

@@ -1,27 +1,23 @@
 //! Stage `annotate`: where a tissue is attached to bones, which of its cells are tendon, and where its fibers run.
 
 use sinew_anatomy::Solid;
-use sinew_anatomy::annotate::{AnnotateError, AttachRule, Boundary, FiberOptions, Growth, attach_all, fibers_between};
+use sinew_anatomy::annotate::{AnnotateError, AttachRule, Boundary, Growth, attach_all};
 use sinew_anatomy::field::DistanceField;
-use sinew_geometry::fibers::Pennation;
 use sinew_geometry::{Aabb, CellMesh, MeshField};
 use sinew_math::Vec3;
-use sinew_scene::recipe::tissue::{AttachedTo, Kind, LaplaceFibers, Tissue, TissueFibers};
+use sinew_scene::recipe::tissue::{AttachedTo, Tissue};
 use sinew_scene::{Diagnostic, Recipe};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
 use super::cells::{SizedMesh, told};
 use super::stage::{Made, Trouble};
-use super::{field, morph};
+use super::{fibers, morph, parts};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Name of the field of fiber directions.
 pub(super) const FIBER: &str = "fiber";
-/// Names of the sets of cells.
-pub(super) const TENDON: &str = "tendon";
-const BELLY: &str = "belly";
 
 /// The mesh of a tissue with its sets and fields.
 pub(super) fn make(
@@ -35,7 +31,8 @@ pub(super) fn make(
     let bones = bones_of(bench, index, shapes)?;
     let mut key = KeyBuilder::new("annotate", VERSION).input(mesh.digest).text(&own_words(tissue));
     key = bones.iter().fold(key, |key, bone| key.input(bone.digest));
-    key = morph::add_inputs(bench, field::add_tendon_inputs(bench, index, key)?);
+    key = parts::add_inputs(bench, index, smooth, key)?;
+    key = morph::add_inputs(bench, fibers::add_inputs(bench, index, key)?);
     bench.shop.make(&format!("annotate {}", tissue.name), key.finish(), || {
         let sized = bench.shop.get(mesh)?;
         let mesh = &sized.mesh;
@@ -47,15 +44,8 @@ pub(super) fn make(
         for (attach, nodes) in tissue.attach.iter().zip(&sets) {
             made = made.with_node_set(&attach.name, nodes.clone()).map_err(failed)?;
         }
-        if let Some(is_tendon) = field::tendon_cells(bench, index, mesh, smooth)? {
-            let cells = |wanted: bool| {
-                let all = is_tendon.iter().enumerate().filter(move |(_, tendon)| **tendon == wanted);
-                all.map(|(cell, _)| cell as u32).collect::<Vec<u32>>()
-            };
-            made = made.with_cell_set(TENDON, cells(true)).map_err(failed)?;
-            made = made.with_cell_set(BELLY, cells(false)).map_err(failed)?;
-        }
-        if let Some(directions) = fibers(bench, index, mesh, &sets)? {
+        made = parts::with_sets(bench, index, made, smooth)?;
+        if let Some(directions) = fibers::make(bench, index, mesh, sized.cell, &sets, smooth)? {
             let values = directions.iter().flat_map(|f| [f.x, f.y, f.z]).collect();
             made = made.with_cell_field(FIBER, MeshField { components: 3, values }).map_err(failed)?;
         }
@@ -138,43 +128,4 @@ impl Solid for Balls {
 fn told_first(bench: &Bench<'_>, path: &str, errors: &[AnnotateError]) -> Trouble {
     let text = errors.first().map(AnnotateError::to_string).unwrap_or_default();
     told(bench, path, &text)
-}
-
-/// Fiber directions of the cells; `None` for tissues without fibers.
-fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -> Result<Option<Vec<Vec3>>, Trouble> {
-    let tissue = &bench.recipe.tissue[index];
-    if !tissue.has_fibers() || tissue.kind != Kind::Muscle {
-        return Ok(None);
-    }
-    let spec = match &tissue.fibers {
-        Some(TissueFibers::Direction(fibers)) => {
-            return Ok(Some(vec![Vec3::from(fibers.direction); mesh.cell_count()]));
-        }
-        Some(TissueFibers::Laplace(fibers)) => fibers.clone(),
-        None => LaplaceFibers::default(),
-    };
-    let [from, to] = ends(tissue, &spec, sets);
-    let pennation = match spec.pennation {
-        0.0 => Pennation::None,
-        angle => Pennation::Towards { normal: Vec3::from(spec.lean), angle },
-    };
-    let options = FiberOptions { pennation, ..FiberOptions::default() };
-    let found = fibers_between(mesh, &from, &to, &options).map_err(|error| {
-        let path = if tissue.fibers.is_some() { "fibers" } else { "attach" };
-        told(bench, &format!("tissue[{index}].{path}"), &format!("{}: {error}", tissue.name))
-    })?;
-    Ok(Some(found.directions))
-}
-
-/// Nodes where fibers start and end.
-fn ends(tissue: &Tissue, spec: &LaplaceFibers, sets: &[Vec<u32>]) -> [Vec<u32>; 2] {
-    let last = tissue.attach.len().saturating_sub(1);
-    let nodes = |names: &[String], default: usize| -> Vec<u32> {
-        let is_meant = |k: usize| match names {
-            [] => k == default,
-            names => names.contains(&tissue.attach[k].name),
-        };
-        (0..sets.len()).filter(|&k| is_meant(k)).flat_map(|k| sets[k].iter().copied()).collect()
-    };
-    [nodes(&spec.from, 0), nodes(&spec.to, last)]
 }

@@ -176,6 +176,8 @@ fn finish(
     Ok(parts)
 }
 
+const CUT: &str = "cut off flat at the border of the image";
+
 /// What a user should know of a tissue.
 fn notes(bench: &Bench<'_>, index: usize, facts: &ModelTissue) -> Result<Vec<String>, Trouble> {
     let tissue = &bench.recipe.tissue[index];
@@ -189,10 +191,22 @@ fn notes(bench: &Bench<'_>, index: usize, facts: &ModelTissue) -> Result<Vec<Str
         let contents = source.contents(&bench.shop, bench.recipe)?;
         let labels = image::numbers(bench.recipe, &contents, &tissue.labels, &format!("tissue[{index}].labels"))?;
         if labels.iter().any(|label| contents.cut.contains(label)) {
-            notes.push("touches the border of the image, where it is cut off flat".to_string());
+            notes.push(CUT.to_string());
         }
     }
     Ok(notes)
+}
+
+/// Notes of tissues: those with the same text are one.
+fn gathered(notes: Vec<(&str, &String)>) -> Vec<String> {
+    let mut texts: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (name, text) in notes {
+        match texts.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => texts.push((text, vec![name])),
+        }
+    }
+    texts.into_iter().map(|(text, names)| format!("{}: {text}", names.join(", "))).collect()
 }
 
 /// The model, with files and facts of its tissues.
@@ -216,7 +230,6 @@ fn assemble(
         let promise = &promised.tissue[index];
         match part {
             Ok(parts) => {
-                model.notes.extend(parts.notes.iter().map(|note| format!("{}: {note}", promise.name)));
                 model.file.tissue.push(described(promise, parts));
                 model.tissues.push(built(bench, promise, parts, options.folder.is_none())?);
             }
@@ -227,6 +240,12 @@ fn assemble(
             }
         }
     }
+    let made = wanted.iter().zip(parts).filter_map(|(&index, part)| Some((index, part.as_ref().ok()?)));
+    let told = made.flat_map(|(index, parts)| {
+        let name = promised.tissue[index].name.as_str();
+        parts.notes.iter().map(move |note| (name, note))
+    });
+    model.notes.extend(gathered(told.collect()));
     model.file.step_ratio = step_ratio(&model.file);
     Ok(model)
 }

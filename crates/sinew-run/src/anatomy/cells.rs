@@ -7,13 +7,14 @@ use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
 use sinew_anatomy::mesher::{self, MeshError, MeshOptions, mesh_many};
 use sinew_geometry::{CellMesh, TriMesh};
-use sinew_scene::Diagnostic;
 use sinew_scene::recipe::Method;
 use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
 use sinew_scene::recipe::tissue::Kind;
+use sinew_scene::{Diagnostic, Dimension, format_quantity};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
+use super::image::problem_of;
 use super::stage::{Made, Trouble};
 use super::stored::Stored;
 
@@ -34,20 +35,32 @@ fn cell_path(bench: &Bench<'_>, index: usize) -> String {
 }
 
 fn problem(bench: &Bench<'_>, index: usize, error: &MeshError) -> Trouble {
-    let text = error.to_string();
-    let (message, hint) = text.split_once("; hint: ").map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
     let name = &bench.recipe.tissue[index].name;
+    let length = |value: f64| format_quantity(format!("{value:.2e}").parse().unwrap_or(value), Dimension::LENGTH);
     let path = match error {
         MeshError::CellSize { .. } | MeshError::TooCoarse { .. } | MeshError::TooManyCells { .. } => {
             cell_path(bench, index)
         }
         _ => format!("tissue[{index}]"),
     };
-    let problem = bench.recipe.problem(&path, format!("{name}: {message}"));
-    Trouble::Told(match hint {
-        Some(hint) => problem.hint(hint),
-        None => problem,
-    })
+    let text = match error {
+        MeshError::TooCoarse { cell, size } => format!(
+            "no cell of {} fits, it is {} long; hint: give it a smaller `cell`, or leave it out",
+            length(*cell),
+            length(*size)
+        ),
+        MeshError::TooManyCells { cells, limit, fitting } => {
+            format!(
+                "about {cells:.1e} cells are needed, more than {limit}; hint: cells of {} would fit",
+                length(*fitting)
+            )
+        }
+        MeshError::Empty => {
+            "nothing is left of it after smoothing; hint: do other tissues have the same voxels?".into()
+        }
+        other => other.to_string(),
+    };
+    told(bench, &path, &format!("{name}: {text}"))
 }
 
 /// The surface of a bone.
@@ -233,7 +246,8 @@ fn measured(mesh: &CellMesh) -> ModelTissue {
             .map(|(name, nodes)| ModelAttachment { name: name.clone(), bone: "bone".into(), nodes: nodes.len() })
             .collect(),
         has_fibers: mesh.cell_fields().contains_key(super::annotate::FIBER),
-        has_tendon: mesh.cell_sets().contains_key(super::annotate::TENDON),
+        has_tendon: mesh.cell_sets().contains_key(super::parts::TENDON),
+        has_aponeurosis: mesh.cell_sets().contains_key(super::parts::APONEUROSIS),
         volume: mesh.volume(),
         cells: mesh.cell_count(),
         components: mesh.components().count,
@@ -273,10 +287,5 @@ pub(super) fn facts_of_surface(surface: &TriMesh) -> ModelTissue {
 
 /// A problem of a tissue.
 pub(super) fn told(bench: &Bench<'_>, path: &str, text: &str) -> Trouble {
-    let (message, hint) = text.split_once("; hint: ").map_or((text, None), |(a, b)| (a, Some(b)));
-    let problem: Diagnostic = bench.recipe.problem(path, message);
-    Trouble::Told(match hint {
-        Some(hint) => problem.hint(hint),
-        None => problem,
-    })
+    Trouble::Told(problem_of(bench.recipe, path, text))
 }

@@ -11,7 +11,7 @@ use super::cells::told;
 use super::stage::{Made, Trouble};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Fields of the fine mesh: nodes of the cover that carry a fine node, and their weights; four each.
 pub(super) const NODES: &str = "cover_nodes";
 pub(super) const WEIGHTS: &str = "cover_weights";
@@ -47,10 +47,12 @@ fn covered(fine: &CellMesh, size: f64) -> Result<Vec<CellMesh>, String> {
         coarse = coarse.with_node_set(name, carriers).map_err(|error| error.to_string())?;
     }
     for (name, cells) in fine.cell_sets() {
-        let carriers = cover.project_cells(cells, Membership::Majority).map_err(|error| error.to_string())?;
-        if !carriers.is_empty() {
-            coarse = coarse.with_cell_set(name, carriers).map_err(|error| error.to_string())?;
+        let mut carriers = cover.project_cells(cells, Membership::Majority).map_err(|error| error.to_string())?;
+        if carriers.is_empty() {
+            // A sheet or a tendon thinner than a coarse cell stays a region: scenes name it.
+            carriers = cover.project_cells(cells, Membership::Any).map_err(|error| error.to_string())?;
         }
+        coarse = coarse.with_cell_set(name, carriers).map_err(|error| error.to_string())?;
     }
     if let Some(field) = fine.cell_fields().get(FIBER) {
         let fibers: Vec<Vec3> = field.values.chunks_exact(3).map(|f| Vec3::new(f[0], f[1], f[2])).collect();

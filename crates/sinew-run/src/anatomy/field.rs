@@ -1,18 +1,13 @@
 //! Stages `field` and `smooth`: signed distances of tissues, edited and repaired, then smoothed together.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use sinew_anatomy::Solid as _;
 use sinew_anatomy::field::{
     DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit,
-    SmoothOptions, apply_edits, fields_from_labels, smooth_together,
+    SmoothOptions, apply_edits, smooth_together,
 };
-use sinew_geometry::CellMesh;
-use sinew_math::Vec3;
-use sinew_math::parallel::prelude::*;
 use sinew_scene::recipe::shape as shape_spec;
-use sinew_scene::recipe::tissue::{Label, Repair, Tissue};
+use sinew_scene::recipe::tissue::{Repair, Tissue};
 use sinew_scene::{Diagnostic, Recipe};
 
 use super::build::Bench;
@@ -20,7 +15,7 @@ use super::cache::{Digest, KeyBuilder};
 use super::cells::told;
 use super::image::{self, Source};
 use super::stage::{Made, Trouble};
-use super::{morph, shape};
+use super::{attached, shape};
 
 /// Version of the stages.
 const VERSION: u32 = 1;
@@ -43,7 +38,7 @@ pub(super) fn result(
 }
 
 /// The image of a tissue with labels.
-fn source_of<'a, 'b>(bench: &'b Bench<'a>, index: usize) -> Result<&'b Source<'a>, Trouble> {
+pub(super) fn source_of<'a, 'b>(bench: &'b Bench<'a>, index: usize) -> Result<&'b Source<'a>, Trouble> {
     let tissue = &bench.recipe.tissue[index];
     image::source_of(&bench.images, tissue).ok_or_else(|| told(bench, &format!("tissue[{index}]"), "there is no image"))
 }
@@ -57,6 +52,7 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
         let contents = source.contents(&bench.shop, bench.recipe)?;
         let path = format!("tissue[{index}].labels");
         let labels = image::numbers(bench.recipe, &contents, &tissue.labels, &path)?;
+        check_overlap(bench, index, &contents, &labels)?;
         key = labels.iter().fold(key.input(source.digest), |key, label| key.number(f64::from(*label)));
         return bench.shop.make(&name, key.finish(), || {
             let image = source.voxels(bench.recipe)?;
@@ -67,12 +63,10 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
     }
     if let Some(surface) = &tissue.surface {
         let path = format!("tissue[{index}].surface");
-        let file = bench.recipe.source.resolve(surface);
-        let bytes =
-            std::fs::read(&file).map_err(|error| told(bench, &path, &format!("cannot read `{surface}`: {error}")))?;
-        key = key.input(Digest::of(&bytes)).number(tissue.scale);
+        let digest = attached::digest_of_mesh(bench.recipe, surface).map_err(|error| told(bench, &path, &error))?;
+        key = key.input(digest).number(tissue.scale);
         return bench.shop.make(&name, key.finish(), || {
-            let field = of_surface(bench, tissue, &file).map_err(|error| told(bench, &path, &error))?;
+            let field = of_surface(bench, tissue, surface).map_err(|error| told(bench, &path, &error))?;
             repaired(bench, index, field)
         });
     }
@@ -81,6 +75,22 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
         let solid = shape::first_part(bench, index)?;
         DistanceField::from_solid(&*solid, grid_of(bench)).map_err(|error| problem(bench, &path, &tissue.name, &error))
     })
+}
+
+/// Refuses labels that an earlier tissue is made of: two tissues cannot be in one place.
+fn check_overlap(bench: &Bench<'_>, index: usize, contents: &image::Contents, labels: &[u16]) -> Result<(), Trouble> {
+    let (earlier, later) = bench.recipe.tissue.split_at(index);
+    let own = &later[0];
+    for other in earlier.iter().filter(|other| other.image == own.image) {
+        let Ok(taken) = image::numbers(bench.recipe, contents, &other.labels, "") else { continue };
+        if let Some(label) = labels.iter().find(|label| taken.contains(label)) {
+            let label = contents.names.get(label).map_or_else(|| label.to_string(), |name| format!("`{name}`"));
+            let text = format!("{}: the label {label} is already part of `{}`", own.name, other.name);
+            let hint = "tissues cannot overlap: take the label from one of them, or leave one out";
+            return Err(told(bench, &format!("tissue[{index}].labels"), &format!("{text}; hint: {hint}")));
+        }
+    }
+    Ok(())
 }
 
 /// The part of the recipe that this stage reads.
@@ -96,7 +106,8 @@ fn own_words(tissue: &Tissue) -> String {
     Recipe::words_of_tissue(&part)
 }
 
-fn options(bench: &Bench<'_>) -> LabelOptions {
+/// How fields are made from labels.
+pub(super) fn options(bench: &Bench<'_>) -> LabelOptions {
     LabelOptions { voxel: bench.recipe.voxel, ..LabelOptions::default() }
 }
 
@@ -114,8 +125,8 @@ fn problem(bench: &Bench<'_>, path: &str, name: &str, error: &FieldError) -> Tro
     told(bench, path, &format!("{name}: {error}"))
 }
 
-fn of_surface(bench: &Bench<'_>, tissue: &Tissue, file: &Path) -> Result<DistanceField, String> {
-    let data = sinew_io::load(file).map_err(|error| error.to_string())?;
+fn of_surface(bench: &Bench<'_>, tissue: &Tissue, reference: &str) -> Result<DistanceField, String> {
+    let data = attached::mesh(bench.recipe, reference)?;
     let surface = data.into_surface(&BTreeSet::new()).map_err(|error| error.to_string())?.mesh;
     let surface = surface.mapped(|p| p * tissue.scale).map_err(|error| error.to_string())?;
     DistanceField::from_surface(&surface, grid_of(bench), &FieldOptions::default()).map_err(|error| error.to_string())
@@ -203,77 +214,4 @@ pub(super) fn smooth(
         results[index] = Ok(made);
     }
     Ok(results)
-}
-
-/// What the cells of tendon depend on.
-pub(super) fn add_tendon_inputs(bench: &Bench<'_>, index: usize, key: KeyBuilder) -> Result<KeyBuilder, Trouble> {
-    let tissue = &bench.recipe.tissue[index];
-    let part = Tissue {
-        name: "tissue".into(),
-        tendon_labels: tissue.tendon_labels.clone(),
-        tendon: tissue.tendon.clone(),
-        ..Tissue::default()
-    };
-    let key = key.text(&Recipe::words_of_tissue(&part));
-    if tissue.tendon_labels.is_empty() {
-        return Ok(key);
-    }
-    Ok(key.input(source_of(bench, index)?.digest).number(voxel_of(bench)))
-}
-
-/// Which cells of a mesh are tendon: nearer to the voxels of tendon than to those of the belly, or in an added tendon and
-/// not in what was there before. `None` for tissues without tendon.
-pub(super) fn tendon_cells(
-    bench: &Bench<'_>,
-    index: usize,
-    mesh: &CellMesh,
-    smooth: &[Result<Made<DistanceField>, Diagnostic>],
-) -> Result<Option<Vec<bool>>, Trouble> {
-    let tissue = &bench.recipe.tissue[index];
-    if !tissue.has_tendon() {
-        return Ok(None);
-    }
-    // Where cells were in the image: between landmarks the reversed morph is near the inverse.
-    let back = morph::of(bench)?.map(|morph| morph.reversed()).transpose();
-    let back = back.map_err(|error| told(bench, "morph.landmarks", &error.to_string()))?;
-    let centers: Vec<Vec3> = (0..mesh.cell_count()).map(|cell| morph::place(&back, center(mesh, cell))).collect();
-    let mut is_tendon = vec![false; centers.len()];
-    if let Some([tendon, belly]) = parts_by_label(bench, index)? {
-        is_tendon = centers.par_iter().map(|p| tendon.distance(*p) < belly.distance(*p)).collect();
-    }
-    let tubes = shape::tendons(bench, index, smooth)?;
-    if !tubes.is_empty() {
-        let before = bench.shop.get(result(smooth, index)?)?;
-        let is_in_tube =
-            |p: Vec3| before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel());
-        let added: Vec<bool> = centers.par_iter().map(|p| is_in_tube(*p)).collect();
-        is_tendon.iter_mut().zip(added).for_each(|(tendon, added)| *tendon |= added);
-    }
-    Ok(Some(is_tendon))
-}
-
-/// Fields of the voxels of tendon and of the others; `None` if one of them has no voxels.
-fn parts_by_label(bench: &Bench<'_>, index: usize) -> Result<Option<[DistanceField; 2]>, Trouble> {
-    let tissue = &bench.recipe.tissue[index];
-    if tissue.tendon_labels.is_empty() {
-        return Ok(None);
-    }
-    let source = source_of(bench, index)?;
-    let contents = source.contents(&bench.shop, bench.recipe)?;
-    let path = format!("tissue[{index}].tendon_labels");
-    let numbers = |labels: &[Label]| image::numbers(bench.recipe, &contents, labels, &path);
-    let belly: Vec<Label> =
-        tissue.labels.iter().filter(|label| !tissue.tendon_labels.contains(label)).cloned().collect();
-    // A tendon that the image does not show is no problem: then nothing is tendon.
-    let (Ok(tendon), Ok(belly)) = (numbers(&tissue.tendon_labels), numbers(&belly)) else { return Ok(None) };
-    let image = source.voxels(bench.recipe)?;
-    let fields = fields_from_labels(&image.labels(), &[&tendon, &belly], &options(bench));
-    let fields = fields.map_err(|error| problem(bench, &path, &tissue.name, &error))?;
-    let [Ok(tendon), Ok(belly)] = <[_; 2]>::try_from(fields).map_err(|_| Trouble::Torn)? else { return Ok(None) };
-    Ok(Some([tendon, belly]))
-}
-
-fn center(mesh: &CellMesh, cell: usize) -> Vec3 {
-    let nodes = mesh.cell_nodes(cell);
-    nodes.iter().map(|node| mesh.positions()[*node as usize]).sum::<Vec3>() / nodes.len() as f64
 }

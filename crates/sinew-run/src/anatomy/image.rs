@@ -12,6 +12,7 @@ use sinew_scene::recipe::image::{Image, PhantomImage, PhantomName};
 use sinew_scene::recipe::tissue::{Label, Tissue};
 use sinew_scene::{Diagnostic, Recipe, nearest};
 
+use super::attached;
 use super::cache::{Digest, KeyBuilder};
 use super::stage::{Made, Trouble, Workshop};
 use super::stored::{Reader, Stored, Writer};
@@ -92,7 +93,6 @@ pub(super) struct Source<'a> {
     image: &'a Image,
     /// Its place in the recipe, for messages.
     path: String,
-    folder: &'a Path,
     /// Hash of its file, or of how the phantom is made.
     pub digest: Digest,
     loaded: OnceLock<Result<Arc<LabelImage>, Diagnostic>>,
@@ -107,14 +107,7 @@ pub(super) fn sources(recipe: &Recipe) -> Result<Vec<Source<'_>>, Vec<Diagnostic
     for (i, image) in recipe.image.iter().enumerate() {
         let path = if is_list { format!("image[{i}]") } else { "image".to_string() };
         match digest_of(image, recipe) {
-            Ok(digest) => list.push(Source {
-                image,
-                path,
-                folder: recipe.source.folder(),
-                digest,
-                loaded: OnceLock::new(),
-                contents: OnceLock::new(),
-            }),
+            Ok(digest) => list.push(Source { image, path, digest, loaded: OnceLock::new(), contents: OnceLock::new() }),
             Err(message) => problems.push(recipe.problem(&format!("{path}.file"), message)),
         }
     }
@@ -130,7 +123,11 @@ fn digest_of(image: &Image, recipe: &Recipe) -> Result<Digest, String> {
         let flaws = [*voxel, *noise, *wrong_labels as f64, f64::from(*without_tendons), *seed as f64];
         return Ok(flaws.into_iter().fold(key.text("phantom").text(name.word()), KeyBuilder::number).finish());
     }
-    for file in files_of(&recipe.source.resolve(image.file.as_deref().unwrap_or_default()))? {
+    let file = image.file.as_deref().unwrap_or_default();
+    if let Some(volume) = attached::volume(recipe, file) {
+        return Ok(attached::add_volume(key.text("attached"), volume).finish());
+    }
+    for file in files_of(&recipe.source.resolve(file))? {
         let bytes = std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         key = key.input(Digest::of(&bytes));
     }
@@ -179,14 +176,14 @@ impl Source<'_> {
 
     /// The voxels, read once.
     pub fn voxels(&self, recipe: &Recipe) -> Result<Arc<LabelImage>, Trouble> {
-        let load = || self.load().map(Arc::new).map_err(|message| recipe.problem(&self.path, message));
+        let load = || self.load(recipe).map(Arc::new).map_err(|text| problem_of(recipe, &self.path, &text));
         self.loaded.get_or_init(load).clone().map_err(Trouble::Told)
     }
 
-    fn load(&self) -> Result<LabelImage, String> {
+    fn load(&self, recipe: &Recipe) -> Result<LabelImage, String> {
         let mut image = match &self.image.phantom {
             Some(phantom) => of_phantom(phantom),
-            None => self.read()?,
+            None => self.read(recipe)?,
         };
         for (name, label) in &self.image.labels {
             image.names.insert(*label as u16, name.clone());
@@ -194,10 +191,13 @@ impl Source<'_> {
         Ok(image)
     }
 
-    fn read(&self) -> Result<LabelImage, String> {
-        let path = self.folder.join(self.image.file.as_deref().unwrap_or_default());
-        let data = sinew_io::image::load(&path).map_err(|error| error.to_string())?.right_handed();
-        let data = data.into_labels().map_err(|error| error.to_string())?;
+    fn read(&self, recipe: &Recipe) -> Result<LabelImage, String> {
+        let file = self.image.file.as_deref().unwrap_or_default();
+        let data = match attached::volume(recipe, file) {
+            Some(volume) => volume.clone(),
+            None => sinew_io::image::load(&recipe.source.resolve(file)).map_err(|error| error.to_string())?,
+        };
+        let data = data.right_handed().into_labels().map_err(|error| format!("`{file}`: {error}"))?;
         let names = data.table.iter().map(|(label, info)| (label, info.name.clone())).collect();
         let voxels = data.labels().map_err(|error| error.to_string())?.to_vec();
         Ok(LabelImage { grid: data.grid, voxels, names, notes: data.notes })
@@ -247,6 +247,19 @@ fn of_phantom(spec: &PhantomImage) -> LabelImage {
     LabelImage { grid: image.grid, voxels: image.voxels, names: image.names, notes: Vec::new() }
 }
 
+/// A problem at a key, with the hint that a message ends in.
+pub(super) fn problem_of(recipe: &Recipe, path: &str, text: &str) -> Diagnostic {
+    let (message, hint) = match text.split_once("; hint: ").or_else(|| text.split_once("\nhint: ")) {
+        Some((message, hint)) => (message, Some(hint)),
+        None => (text, None),
+    };
+    let problem = recipe.problem(path, message);
+    match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
 /// The image of a tissue.
 pub(super) fn source_of<'a, 'b>(sources: &'b [Source<'a>], tissue: &Tissue) -> Option<&'b Source<'a>> {
     match &tissue.image {
@@ -284,7 +297,10 @@ pub(super) fn numbers(recipe: &Recipe, contents: &Contents, labels: &[Label], pa
         let present: Vec<String> =
             contents.counts.keys().filter(|label| **label > 0).take(24).map(u16::to_string).collect();
         let problem = recipe.problem(path, "no voxel has this label");
-        return Err(Trouble::Told(problem.hint(format!("labels of the voxels: {}", present.join(", ")))));
+        return Err(Trouble::Told(match present.is_empty() {
+            true => problem.hint("all voxels are background"),
+            false => problem.hint(format!("labels of the voxels: {}", present.join(", "))),
+        }));
     }
     numbers.sort_unstable();
     numbers.dedup();

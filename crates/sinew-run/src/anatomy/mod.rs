@@ -10,21 +10,25 @@
 //! others are made.
 //!
 //! - `cache`, `stored`, `stage`: results by their keys
-//! - `image`, `field`, `shape`, `morph`, `cells`, `annotate`, `cover`: the stages
+//! - `image`, `field`, `shape`, `morph`, `cells`, `annotate` with `parts` and `fibers`, `cover`: the stages
+//! - `attached`: what stands for files in memory
 //! - `build`: which stage needs which
 //! - `write`, `report`: the files of a model
 //! - `draft`, `phantom_recipe`: a recipe from an image, and that of a phantom
 //! - `scene`: tissues of models for scenes
 
 mod annotate;
+mod attached;
 mod build;
 mod cache;
 mod cells;
 mod cover;
 mod draft;
+mod fibers;
 mod field;
 mod image;
 mod morph;
+mod parts;
 mod phantom_recipe;
 mod report;
 mod scene;
@@ -34,16 +38,17 @@ mod stored;
 mod write;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_geometry::{CellMesh, TriMesh};
-use sinew_scene::recipe::model::ModelFile;
+use sinew_scene::output::{OutputClash, check_outputs};
+use sinew_scene::recipe::model::{MODEL_FILE, ModelFile};
 use sinew_scene::recipe::tissue::Kind;
-use sinew_scene::{Diagnostic, nearest};
+use sinew_scene::{Diagnostic, Recipe, nearest};
 
 pub use build::build;
-pub use draft::draft;
+pub use draft::{draft, draft_of};
 pub use image::phantom_of;
 pub use phantom_recipe::phantom_recipe;
 pub(crate) use scene::{AnatomyBody, body_of, surface_of};
@@ -90,6 +95,16 @@ pub struct Model {
     pub notes: Vec<String>,
     /// Stages that ran, by name; none of those that were in the cache.
     pub stages: Vec<StageReport>,
+}
+
+/// Refuses a folder in which files of the model would replace what the recipe reads.
+pub fn check_folder(recipe: &Recipe, folder: &Path) -> Result<(), OutputClash> {
+    let parts = [("fine", "vtu"), ("cover", "vtu"), ("bones", "ply")];
+    let of_tissue = |name: &str| parts.map(|(part, end)| folder.join(part).join(format!("{name}.{end}")));
+    let of_tissues = recipe.tissue.iter().flat_map(|tissue| of_tissue(&tissue.name));
+    let others = [MODEL_FILE, "report.html", "together.vtu"].map(|name| folder.join(name));
+    let own = std::iter::once(PathBuf::from(recipe.source.name()));
+    check_outputs(recipe.inputs().into_iter().chain(own), of_tissues.chain(others))
 }
 
 impl Model {

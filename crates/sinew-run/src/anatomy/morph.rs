@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use sinew_math::parallel::prelude::*;
 use sinew_anatomy::field::{DistanceField, FieldOptions};
 use sinew_anatomy::mesher;
 use sinew_anatomy::morph::Morph;
 use sinew_math::Vec3;
+use sinew_scene::{Dimension, format_quantity};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
@@ -16,7 +18,7 @@ use super::cells::told;
 use super::stage::{Made, Trouble};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The morph of the recipe.
 pub(super) fn of(bench: &Bench<'_>) -> Result<Option<Morph>, Trouble> {
@@ -39,6 +41,11 @@ pub(super) fn add_inputs(bench: &Bench<'_>, key: KeyBuilder) -> KeyBuilder {
     marks.flat_map(|mark| mark.from.into_iter().chain(mark.to)).fold(key, KeyBuilder::number)
 }
 
+/// Whether the morph turns space inside out at a place.
+fn turns_over(morph: &Option<Morph>, p: Vec3) -> bool {
+    morph.as_ref().is_some_and(|morph| !(morph.jacobian(p).determinant() > 0.0))
+}
+
 /// A shape on the other person.
 pub(super) fn make(
     bench: &Bench<'_>,
@@ -49,11 +56,19 @@ pub(super) fn make(
         return Ok(shape);
     }
     let key = add_inputs(bench, KeyBuilder::new("morph", VERSION).input(shape.digest)).finish();
-    bench.shop.make(&format!("morph {}", bench.recipe.tissue[index].name), key, || {
+    let name = &bench.recipe.tissue[index].name;
+    bench.shop.make(&format!("morph {name}"), key, || {
         let morph = of(bench)?;
         let field: Arc<DistanceField> = bench.shop.get(&shape)?;
         let bent = || -> Result<DistanceField, String> {
             let surface = mesher::isosurface(&*field, field.voxel()).map_err(|error| error.to_string())?;
+            let folded = surface.positions().par_iter().find_first(|p| turns_over(&morph, **p));
+            if let Some(p) = folded {
+                let at =
+                    [p.x, p.y, p.z].map(|x| format_quantity((x * 1e5).round() / 1e5, Dimension::LENGTH)).join(", ");
+                let hint = "landmarks near there change places: move or remove one";
+                return Err(format!("{name}: the landmarks fold space at ({at}); hint: {hint}"));
+            }
             let surface = surface.mapped(|p| place(&morph, p)).map_err(|error| error.to_string())?;
             let options = FieldOptions { band: field.band(), ..FieldOptions::default() };
             DistanceField::from_surface(&surface, field.grid(), &options).map_err(|error| error.to_string())

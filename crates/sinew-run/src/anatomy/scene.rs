@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::{CellBlock, CellKind, CellMesh, MeshField, TriMesh};
-use sinew_io::{CellShape, Field};
+use sinew_io::{CellShape, Field, MeshData};
 use sinew_scene::Recipe;
 use sinew_scene::import::load_surface;
 use sinew_scene::spec::Scene;
@@ -63,27 +63,29 @@ fn meshes_of(scene: &Scene, mesh: &AnatomyMesh) -> Result<[Option<CellMesh>; 2],
     let file = |part: &str| scene.source.resolve(&format!("{folder}/{part}/{}.vtu", mesh.tissue));
     let cover = file("cover");
     let needs_cover = mesh.detail == Detail::Cover && cover.is_file();
-    Ok([Some(cells_of(&file("fine"))?), if needs_cover { Some(cells_of(&cover)?) } else { None }])
+    let cells = |file: &Path| {
+        let data = sinew_io::load(file).map_err(|error| error.to_string())?;
+        cells_of(data).map_err(|error| format!("{}: {error}", file.display()))
+    };
+    Ok([Some(cells(&file("fine"))?), if needs_cover { Some(cells(&cover)?) } else { None }])
 }
 
 /// The tetrahedra of a file of a model. Faces of covers may have more than two cells.
-fn cells_of(file: &Path) -> Result<CellMesh, String> {
-    let data = sinew_io::load(file).map_err(|error| error.to_string())?;
-    let wrong = |error: sinew_geometry::MeshError| format!("{}: {error}", file.display());
+pub(super) fn cells_of(data: MeshData) -> Result<CellMesh, sinew_geometry::MeshError> {
     let tets = data.groups.iter().filter(|group| group.shape == CellShape::Tet4);
     let block = CellBlock { kind: CellKind::Tet4, nodes: tets.flat_map(|group| group.nodes.iter().copied()).collect() };
-    let (mut mesh, _) = CellMesh::branching(data.points, vec![block]).map_err(wrong)?;
+    let (mut mesh, _) = CellMesh::branching(data.points, vec![block])?;
     for (name, nodes) in data.node_sets {
-        mesh = mesh.with_node_set(name, nodes).map_err(wrong)?;
+        mesh = mesh.with_node_set(name, nodes)?;
     }
     for (name, cells) in data.cell_sets {
-        mesh = mesh.with_cell_set(name, cells).map_err(wrong)?;
+        mesh = mesh.with_cell_set(name, cells)?;
     }
     for Field { name, components, values } in data.point_fields {
-        mesh = mesh.with_node_field(name, MeshField { components, values }).map_err(wrong)?;
+        mesh = mesh.with_node_field(name, MeshField { components, values })?;
     }
     for Field { name, components, values } in data.cell_fields {
-        mesh = mesh.with_cell_field(name, MeshField { components, values }).map_err(wrong)?;
+        mesh = mesh.with_cell_field(name, MeshField { components, values })?;
     }
     Ok(mesh)
 }

@@ -83,15 +83,19 @@ fn others(tissue: &Tissue) -> impl Iterator<Item = &str> {
     let parts = tissue.csg.iter().map(|step| match step {
         Csg::Add(part) | Csg::Subtract(part) | Csg::Intersect(part) => part,
     });
-    let named = parts.filter_map(|part| match part {
-        Part::Tissue(other) => Some(other.name.as_str()),
+    parts.filter_map(name_of).chain(tissue.tendon.iter().map(|tendon| tendon.to.as_str()))
+}
+
+/// The tissue that a part is.
+pub(super) fn name_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Tissue(other) => Some(&other.name),
         _ => None,
-    });
-    named.chain(tissue.tendon.iter().map(|tendon| tendon.to.as_str()))
+    }
 }
 
 /// Another tissue; names were checked when the recipe was read.
-fn named<'a>(
+pub(super) fn named<'a>(
     bench: &Bench<'_>,
     index: usize,
     name: &str,
@@ -151,8 +155,19 @@ fn step_of(
         Csg::Subtract(part) => (Operation::Difference, "subtract", part),
         Csg::Intersect(part) => (Operation::Intersection, "intersect", part),
     };
-    let path = format!("tissue[{index}].csg[{k}].{key}");
-    let solid: Box<dyn Solid> = match part {
+    let solid = solid_of(bench, index, &format!("tissue[{index}].csg[{k}].{key}"), part, smooth)?;
+    Ok((operation, solid))
+}
+
+/// The solid of a part of a tissue; `path` is its place in the recipe.
+pub(super) fn solid_of(
+    bench: &Bench<'_>,
+    index: usize,
+    path: &str,
+    part: &Part,
+    smooth: &Fields,
+) -> Result<Box<dyn Solid>, Trouble> {
+    Ok(match part {
         Part::Capsule(part) => Box::new(Capsule { ends: part.ends.map(Vec3::from), radius: part.radius }),
         Part::Cone(part) => Box::new(Cone { ends: part.ends.map(Vec3::from), radii: part.radii }),
         Part::Ellipsoid(part) => Box::new(Ellipsoid {
@@ -169,11 +184,10 @@ fn step_of(
             let radius = |i: usize| part.radius.get(i).or(part.radius.last()).copied().unwrap_or_default();
             let points: Vec<(Vec3, f64)> =
                 part.through.iter().enumerate().map(|(i, p)| (Vec3::from(*p), radius(i))).collect();
-            Box::new(SplineTube::new(&points).ok_or_else(|| told(bench, &path, "a tube needs points and a radius"))?)
+            Box::new(SplineTube::new(&points).ok_or_else(|| told(bench, path, "a tube needs points and a radius"))?)
         }
         Part::Tissue(part) => Box::new(Grown(bench.shop.get(named(bench, index, &part.name, smooth)?)?, part.grown)),
-    };
-    Ok((operation, solid))
+    })
 }
 
 /// Tubes of the tendons that the image of a tissue does not show.

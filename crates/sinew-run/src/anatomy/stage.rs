@@ -55,6 +55,8 @@ pub(super) struct Workshop<'a> {
     done: AtomicUsize,
     ran: Mutex<Vec<StageReport>>,
     used: Mutex<BTreeSet<Digest>>,
+    /// That of the thread which builds: the threads of the stages do not inherit it.
+    interrupt: Interrupt,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,7 +67,8 @@ impl<'a> Workshop<'a> {
     /// `progress` hears how many of how many stages are done, and what was last.
     pub fn new(cache: Cache, progress: &'a (dyn Fn(usize, usize, &str) + Sync)) -> Self {
         let (planned, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { cache, progress, planned, done, ran: Mutex::default(), used: Mutex::default() }
+        let interrupt = Interrupt::ambient();
+        Self { cache, progress, planned, done, ran: Mutex::default(), used: Mutex::default(), interrupt }
     }
 
     /// Announces stages.
@@ -136,7 +139,7 @@ impl<'a> Workshop<'a> {
 
     /// Runs what is not in the cache, and notes that it did.
     pub fn run<T>(&self, name: &str, make: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
-        if Interrupt::ambient().is_wanted() {
+        if self.interrupt.is_wanted() {
             return Err(Trouble::Interrupted);
         }
         let start = Instant::now();

@@ -70,6 +70,14 @@ impl Checker<'_> {
     }
 
     fn check_file(&mut self, reference: &str, path: &str, may_be_folder: bool) {
+        if let Some(name) = reference.strip_prefix('@') {
+            let source = &self.recipe.source;
+            if !self.recipe.volumes.contains_key(name) && source.attached(reference).is_none() {
+                let problem = self.at(path, format!("nothing is attached to the recipe as `{reference}`"));
+                self.report(problem.hint("from Python give the Volume or the Mesh itself"));
+            }
+            return;
+        }
         let file = self.recipe.source.resolve(reference);
         if reference.is_empty() || file.is_file() || (may_be_folder && file.is_dir()) {
             return;
@@ -126,21 +134,45 @@ impl Checker<'_> {
                 self.report(problem);
             }
         }
-        if let Some(TissueFibers::Laplace(fibers)) = &tissue.fibers {
-            let known: Vec<&str> = tissue.attach.iter().map(|attach| attach.name.as_str()).collect();
-            for (key, names) in [("from", &fibers.from), ("to", &fibers.to)] {
-                for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
-                    let problem = self.at(&format!("{path}.fibers.{key}"), format!("there is no attachment `{name}`"));
-                    self.report(with_hint(problem, name, &known, "attachments of this tissue"));
+        for (i, part) in tissue.aponeurosis.iter().enumerate() {
+            self.check_part(part, &tissue.name, &format!("{path}.aponeurosis[{i}]"));
+        }
+        match &tissue.fibers {
+            Some(TissueFibers::Laplace(fibers)) => {
+                self.check_ends(tissue, [&fibers.from, &fibers.to], &format!("{path}.fibers"), "laplace");
+            }
+            Some(TissueFibers::Template(fibers)) => {
+                let path = format!("{path}.fibers");
+                self.check_file(&fibers.file, &format!("{path}.file"), false);
+                if fibers.landmarks.is_empty() {
+                    self.check_ends(tissue, [&fibers.from, &fibers.to], &path, "template");
+                    if fibers.across.is_some() != fibers.template_across.is_some() {
+                        let problem = self.at(&path, "`across` and `template_across` are given together");
+                        self.report(problem.hint("each is a direction across its muscle, such as to the front"));
+                    }
+                } else if fibers.landmarks.len() < 4 {
+                    let problem = self.at(&format!("{path}.landmarks"), "fibers by landmarks need at least four");
+                    self.report(problem.label(format!("has {}", fibers.landmarks.len())));
                 }
             }
-            if tissue.attach.len() < 2 {
-                let problem = self.at(&format!("{path}.fibers"), "fibers by `laplace` need two attachments");
-                self.report(
-                    problem
-                        .hint("add `attach = [{ name = \"origin\", bone = … }, { name = \"insertion\", bone = … }]`"),
-                );
+            Some(TissueFibers::Direction(_)) | None => {}
+        }
+    }
+
+    /// Names of attachments where fibers start and end.
+    fn check_ends(&mut self, tissue: &Tissue, ends: [&Vec<String>; 2], path: &str, by: &str) {
+        let known: Vec<&str> = tissue.attach.iter().map(|attach| attach.name.as_str()).collect();
+        for (key, names) in ["from", "to"].into_iter().zip(ends) {
+            for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
+                let problem = self.at(&format!("{path}.{key}"), format!("there is no attachment `{name}`"));
+                self.report(with_hint(problem, name, &known, "attachments of this tissue"));
             }
+        }
+        if tissue.attach.len() < 2 {
+            let problem = self.at(path, format!("fibers by `{by}` need two attachments"));
+            self.report(
+                problem.hint("add `attach = [{ name = \"origin\", bone = … }, { name = \"insertion\", bone = … }]`"),
+            );
         }
     }
 
@@ -169,10 +201,13 @@ impl Checker<'_> {
                 self.report(with_hint(problem, name, &known, "images"));
             }
         }
-        for (i, label) in tissue.tendon_labels.iter().enumerate() {
-            if !tissue.labels.contains(label) {
-                let problem = self.at(&format!("{path}.tendon_labels[{i}]"), "this label is not among `labels`");
-                self.report(problem.hint("`tendon_labels` are those of `labels` that are tendon"));
+        for (key, noun, labels) in [
+            ("tendon_labels", "tendon", &tissue.tendon_labels),
+            ("aponeurosis_labels", "aponeurosis", &tissue.aponeurosis_labels),
+        ] {
+            for i in (0..labels.len()).filter(|i| !tissue.labels.contains(&labels[*i])) {
+                let problem = self.at(&format!("{path}.{key}[{i}]"), "this label is not among `labels`");
+                self.report(problem.hint(format!("`{key}` are those of `labels` that are {noun}")));
             }
         }
     }
@@ -183,22 +218,25 @@ impl Checker<'_> {
             Csg::Subtract(part) => ("subtract", part),
             Csg::Intersect(part) => ("intersect", part),
         };
+        self.check_part(part, owner, &format!("{path}.{key}"));
+    }
+
+    fn check_part(&mut self, part: &Part, owner: &str, path: &str) {
         match part {
             Part::Tissue(part) => {
-                self.check_reference(&part.name, &format!("{path}.{key}.name"), false);
+                self.check_reference(&part.name, &format!("{path}.name"), false);
                 if part.name == owner {
-                    let problem = self.at(&format!("{path}.{key}.name"), "a tissue cannot be part of itself");
+                    let problem = self.at(&format!("{path}.name"), "a tissue cannot be part of itself");
                     self.report(problem);
                 }
             }
             Part::Tube(tube) => {
                 if tube.through.len() < 2 {
-                    let problem = self.at(&format!("{path}.{key}.through"), "a tube needs at least two points");
+                    let problem = self.at(&format!("{path}.through"), "a tube needs at least two points");
                     self.report(problem);
                 }
                 if tube.radius.len() > 1 && tube.radius.len() != tube.through.len() {
-                    let problem =
-                        self.at(&format!("{path}.{key}.radius"), "a tube has one radius, or one for each point");
+                    let problem = self.at(&format!("{path}.radius"), "a tube has one radius, or one for each point");
                     self.report(problem.label(format!(
                         "{} radii for {} points",
                         tube.radius.len(),

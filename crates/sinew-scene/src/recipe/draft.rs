@@ -12,6 +12,8 @@ pub struct DraftLabel {
     pub name: String,
     /// Volume of its voxels \[m³\].
     pub volume: f64,
+    /// Number of its connected parts, without specks.
+    pub parts: usize,
     /// Labels that it touches: their name, and the center of the contact \[m\]; the largest contact first.
     pub touches: Vec<(String, [f64; 3])>,
 }
@@ -105,30 +107,65 @@ const MUSCLES: [&str; 28] = [
     "coccygeus",
     "peroneus",
 ];
+/// Parts of names of what lies between bones and is named after them, but is softer.
+const GRISTLE: [&str; 4] = ["cartilage", "disc", "disk", "meniscus"];
 /// Parts of names of tissue without fibers.
-const FLESH: [&str; 22] = [
-    "fat",
-    "skin",
+const FLESH: [&str; 55] = [
     "adipose",
-    "flesh",
-    "liver",
-    "kidney",
-    "spleen",
-    "heart",
-    "lung",
-    "brain",
-    "stomach",
-    "bladder",
-    "vein",
-    "artery",
+    "adrenal",
+    "airway",
     "aorta",
-    "vessel",
-    "nerve",
-    "cartilage",
-    "organ",
+    "artery",
+    "atrial",
+    "atrium",
+    "bladder",
+    "blood",
     "body",
+    "bowel",
+    "brain",
+    "breast",
+    "bronch",
+    "carotid",
+    "cava",
+    "cerebell",
+    "cerebr",
+    "colon",
+    "cord",
+    "cyst",
+    "duoden",
+    "esophag",
     "eye",
+    "face",
+    "fat",
+    "flesh",
+    "gland",
+    "gut",
+    "heart",
+    "intestin",
+    "kidney",
+    "lens",
+    "lesion",
+    "liver",
+    "lung",
+    "lymph",
+    "myocard",
+    "nerve",
+    "organ",
+    "ovar",
+    "pancrea",
+    "prostate",
+    "skin",
+    "spleen",
+    "stomach",
     "subcutaneous",
+    "thyroid",
+    "trachea",
+    "trunk",
+    "tumor",
+    "uter",
+    "vein",
+    "ventric",
+    "vessel",
 ];
 const TENDONS: [&str; 4] = ["tendon", "ligament", "aponeurosis", "fascia"];
 /// Names that are not made.
@@ -141,6 +178,7 @@ pub fn kind_of(name: &str) -> Option<Kind> {
     match () {
         () if BACKGROUND.contains(&name.as_str()) => None,
         () if has(&TENDONS) => Some(Kind::Tendon),
+        () if has(&GRISTLE) => Some(Kind::Flesh),
         () if has(&MUSCLES) => Some(Kind::Muscle),
         () if has(&BONES) => Some(Kind::Bone),
         () if has(&FLESH) => Some(Kind::Flesh),
@@ -179,9 +217,13 @@ fn ends(labels: &[&DraftLabel]) -> Option<[(String, [f64; 3]); 2]> {
     Some([upper, lower])
 }
 
+/// A length with three digits and a unit.
+fn length_text(value: f64) -> String {
+    format_quantity(format!("{value:.2e}").parse().unwrap_or(value), Dimension::LENGTH)
+}
+
 /// The recipe as text, with comments.
 pub fn recipe_text(params: &DraftParams) -> String {
-    let length = |value: f64| format_quantity(format!("{value:.2e}").parse().unwrap_or(value), Dimension::LENGTH);
     let mut text = format!(
         "#:schema ./sinew-recipe.schema.json\n\
          # `sinew anatomy build` makes bones, muscles and meshes of this. Drafted from the names of the labels:\n\
@@ -190,7 +232,7 @@ pub fn recipe_text(params: &DraftParams) -> String {
          [smooth]\ntime = 0.5                       # all tissues together; 0 keeps the steps of voxels\n\n\
          [mesh]\ncell = {:?}                   # two voxels: smaller cells show steps of voxels\n",
         params.image,
-        length(2.0 * params.voxel),
+        length_text(2.0 * params.voxel),
     );
     for label in &params.labels {
         let Some(kind) = kind_of(&label.name) else { continue };
@@ -225,13 +267,21 @@ fn write_tissue(text: &mut String, label: &DraftLabel, kind: Kind, params: &Draf
     if !tendons.is_empty() {
         let _ = writeln!(text, "tendon_labels = [{}]", names[1..].join(", "));
     }
-    text.push_str("repair = [{ keep_parts = 1 }]\n");
+    let ends = if kind == Kind::Muscle { ends(&parts) } else { None };
+    // Fibers run from end to end of one part.
+    let kept = if ends.is_some() { 1 } else { label.parts.max(1) };
+    let _ = write!(text, "repair = [{{ keep_parts = {kept} }}]");
+    let lost = if label.parts > kept { format!("   # of {} in the image", label.parts) } else { String::new() };
+    let _ = writeln!(text, "{lost}");
     if kind == Kind::Muscle {
-        match ends(&parts) {
+        // Tissues that are voxels apart touch in the image; closer ones would be told as far from the bone.
+        let within = 2.0 * params.voxel;
+        let within = if within > 2e-3 { format!(", within = {:?}", length_text(within)) } else { String::new() };
+        match ends {
             Some([origin, insertion]) => {
                 let _ = writeln!(
                     text,
-                    "attach = [{{ name = \"origin\", bone = {:?} }}, {{ name = \"insertion\", bone = {:?} }}]",
+                    "attach = [{{ name = \"origin\", bone = {:?}{within} }}, {{ name = \"insertion\", bone = {:?}{within} }}]",
                     plain(&origin.0),
                     plain(&insertion.0)
                 );
@@ -250,7 +300,42 @@ mod tests {
 
     fn label(name: &str, touches: &[(&str, f64)]) -> DraftLabel {
         let touches = touches.iter().map(|(name, z)| (name.to_string(), [0.0, 0.0, *z])).collect();
-        DraftLabel { name: name.into(), volume: 1e-4, touches }
+        DraftLabel { name: name.into(), volume: 1e-4, parts: 1, touches }
+    }
+
+    #[test]
+    fn organs_are_no_muscles_and_what_is_named_after_bones_may_be_soft() {
+        for (name, kind) in [
+            ("pancreas", Kind::Flesh),
+            ("inferior_vena_cava", Kind::Flesh),
+            ("spinal_cord", Kind::Flesh),
+            ("costal_cartilages", Kind::Flesh),
+            ("intervertebral_disc_L4", Kind::Flesh),
+            ("vertebrae_L4", Kind::Bone),
+            ("rib_left_7", Kind::Bone),
+            ("iliopsoas_left", Kind::Muscle),
+            ("gluteus_maximus_right", Kind::Muscle),
+            ("flexor_carpi_radialis", Kind::Muscle),
+            ("Achilles tendon", Kind::Tendon),
+        ] {
+            assert_eq!(kind_of(name), Some(kind), "{name}");
+        }
+    }
+
+    /// A label in two parts keeps both, but for a muscle with fibers; voxels decide how near a bone must be.
+    #[test]
+    fn parts_of_labels_and_the_size_of_voxels_reach_the_draft() {
+        let two = |name: &str, touches: &[(&str, f64)]| DraftLabel { parts: 2, ..label(name, touches) };
+        let labels = vec![
+            label("humerus", &[]),
+            label("radius", &[]),
+            two("lung", &[]),
+            two("biceps", &[("humerus", 0.3), ("radius", 0.0)]),
+        ];
+        let text = recipe_text(&DraftParams { image: "Cargo.toml".into(), voxel: 3e-3, labels });
+        assert_eq!(text.matches("keep_parts = 2").count(), 1, "{text}");
+        assert!(text.contains("# of 2 in the image") && text.contains("within = \"6 mm\""), "{text}");
+        assert!(Recipe::from_text(&text, "a.toml", env!("CARGO_MANIFEST_DIR")).is_ok(), "{text}");
     }
 
     #[test]

@@ -15,7 +15,11 @@ pub mod model;
 pub mod shape;
 pub mod tissue;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_io::image::ImageData;
 
 use self::{image::Image, tissue::Tissue};
 use crate::{
@@ -93,6 +97,9 @@ table! {
     }
 }
 
+/// Images that a recipe refers to as `@NAME`, without files.
+pub type Volumes = BTreeMap<String, Arc<ImageData>>;
+
 table! {
     /// A recipe. Lengths without a unit are in m.
     pub struct Recipe as "recipe" {
@@ -117,6 +124,8 @@ table! {
     plus {
         /// The source text, for messages that point into the file.
         source: Source,
+        /// Images that the recipe refers to as `@NAME`, without files.
+        volumes: Volumes,
     }
 }
 
@@ -131,6 +140,17 @@ impl Recipe {
 
     /// Reads a recipe from a text; `name` appears in messages, and files are relative to `folder`.
     pub fn from_text(text: &str, name: &str, folder: impl Into<PathBuf>) -> Result<Self, SceneError> {
+        Self::from_parts(text, name, folder, Attachments::new(), Volumes::new())
+    }
+
+    /// Like [`Recipe::from_text`], with meshes and images that the text names `@NAME`.
+    pub fn from_parts(
+        text: &str,
+        name: &str,
+        folder: impl Into<PathBuf>,
+        meshes: Attachments,
+        volumes: Volumes,
+    ) -> Result<Self, SceneError> {
         let sources = vec![SourceText::new(name, text)];
         let mut problems = Vec::new();
         let root = tree::parse_document(text, 0, &mut problems);
@@ -141,7 +161,8 @@ impl Recipe {
             keep_certain(&sources[0], &problems, &mut cx.problems);
         }
         problems.append(&mut cx.problems);
-        recipe.source = Source::new(sources.clone(), root, folder.into(), Attachments::new());
+        recipe.source = Source::new(sources.clone(), root, folder.into(), meshes);
+        recipe.volumes = volumes;
         if !has_syntax_errors {
             let is_sound = problems.is_empty();
             check::check(&recipe, is_sound, &mut problems);
@@ -173,7 +194,12 @@ impl Recipe {
     pub fn inputs(&self) -> Vec<PathBuf> {
         let images = self.image.iter().filter_map(|image| image.file.as_deref());
         let surfaces = self.tissue.iter().filter_map(|tissue| tissue.surface.as_deref());
-        images.chain(surfaces).map(|file| self.source.resolve(file)).collect()
+        let templates = self.tissue.iter().filter_map(|tissue| match &tissue.fibers {
+            Some(tissue::TissueFibers::Template(fibers)) => Some(fibers.file.as_str()),
+            _ => None,
+        });
+        let files = images.chain(surfaces).chain(templates).filter(|file| !file.starts_with('@'));
+        files.map(|file| self.source.resolve(file)).collect()
     }
 }
 

@@ -50,6 +50,8 @@ table! {
         has_fibers: bool = flag(), default(false);
         /// Whether it has the regions `belly` and `tendon`.
         has_tendon: bool = flag(), default(false);
+        /// Whether it has the regions `belly` and `aponeurosis`.
+        has_aponeurosis: bool = flag(), default(false);
         /// Volume \[m³\].
         volume: f64 = quantity(Dimension::VOLUME).at_least(0.0), default(0);
         /// Size of the cells of the fine mesh \[m\]: that of the recipe, halved where the tissue is too thin for it.
@@ -131,6 +133,7 @@ impl ModelFile {
                 .collect(),
             has_fibers: tissue.has_fibers(),
             has_tendon: tissue.has_tendon() && tissue.kind == Kind::Muscle,
+            has_aponeurosis: tissue.has_aponeurosis() && tissue.kind == Kind::Muscle,
             ..ModelTissue::default()
         });
         Self { title: recipe.title.clone(), tissue: tissue.collect(), ..Self::default() }

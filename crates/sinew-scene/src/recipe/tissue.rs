@@ -1,6 +1,7 @@
 //! Tissues: what they are made of, how they are repaired, where they are attached, where fibers run.
 
-use super::shape::{Csg, SliceEdit};
+use super::Landmark;
+use super::shape::{Csg, Part, SliceEdit};
 use crate::{
     decode::{
         Codec, Context,
@@ -124,10 +125,11 @@ table! {
         from: Vec<String> = one_or_many(text("name of an attachment")), default([]), example("origin");
         /// Names of the attachments where they end. Default: the last.
         to: Vec<String> = one_or_many(text("name of an attachment")), default([]), example("insertion");
-        /// Angle by which fibers lean from the line between the attachments toward `lean` \[rad\].
+        /// Angle by which fibers lean from the line between the attachments \[rad\].
         pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2), default(0), example("15 deg");
-        /// The direction toward which fibers lean; any length.
-        lean: [f64; 3] = direction(), default([0, 1, 0]);
+        /// The direction toward which fibers lean; any length. Default: toward the aponeurosis, if the tissue has one, else
+        /// to the front.
+        lean: Option<[f64; 3]> = direction(), optional, example([0, 1, 0]);
     }
 }
 
@@ -139,6 +141,27 @@ table! {
     }
 }
 
+table! {
+    /// Fibers of another muscle of the same architecture, moved, turned and scaled to this one.
+    pub struct TemplateFibers as "template fibers" {
+        /// The muscle: a file with tetrahedra, the field `fiber` and its attachments as sets of nodes, as `fine/NAME.vtu` of
+        /// a model has them, relative to the recipe.
+        file: String = text("path of a file"), required, example("model/fine/biceps.vtu");
+        /// Names of the attachments where fibers start, in both muscles. Default: the first.
+        from: Vec<String> = one_or_many(text("name of an attachment")), default([]), example("origin");
+        /// Names of the attachments where they end, in both muscles. Default: the last.
+        to: Vec<String> = one_or_many(text("name of an attachment")), default([]), example("insertion");
+        /// A direction across this muscle, any length, and `template_across` the same one across the other. Default: where each
+        /// is widest.
+        across: Option<[f64; 3]> = direction(), optional, example([0, 1, 0]);
+        /// That direction across the other muscle.
+        template_across: Option<[f64; 3]> = direction(), optional, example([0, 1, 0]);
+        /// Places on the other muscle and the same places on this one, at least four: fibers follow the morph that leads from
+        /// one to the other. Default: they follow the axes of both.
+        landmarks: Vec<Landmark> = list(table()), default([]), example([{ from = [0, 0, 0], to = [0, 0, 0] }]);
+    }
+}
+
 tagged! {
     /// Where fibers run.
     pub enum TissueFibers as "fibers of a tissue" by "by" {
@@ -146,6 +169,8 @@ tagged! {
         "laplace" => Laplace(LaplaceFibers),
         /// Along one direction.
         "direction" => Direction(StraightFibers),
+        /// As in another muscle.
+        "template" => Template(TemplateFibers),
     }
 }
 
@@ -160,6 +185,11 @@ table! {
         labels: Vec<Label> = one_or_many(LabelCodec), default([]), example(["biceps_long", "biceps_short"]);
         /// Those of the labels that are tendon; cells there form the region `tendon`, the others `belly`.
         tendon_labels: Vec<Label> = one_or_many(LabelCodec), default([]), example(["biceps_tendon"]);
+        /// Those of the labels that are aponeurosis: sheets of tendon on or in a muscle. Cells there form the region
+        /// `aponeurosis`.
+        aponeurosis_labels: Vec<Label> = one_or_many(LabelCodec), default([]), example(["soleus_aponeurosis"]);
+        /// Solids in which a muscle is aponeurosis, whatever its labels say.
+        aponeurosis: Vec<Part> = list(one_of()), default([]), example([{ type = "box", corners = [[0, 0, 0], ["2 cm", "2 mm", "8 cm"]] }]);
         /// The image, where there are several. Default: the first.
         image: Option<String> = text("name of an image"), optional, example("ct");
         /// A surface from a file, relative to the recipe; open or broken ones get their inside by winding numbers.
@@ -189,6 +219,11 @@ impl Tissue {
     /// Whether some of its cells are tendon.
     pub fn has_tendon(&self) -> bool {
         !self.tendon_labels.is_empty() || !self.tendon.is_empty()
+    }
+
+    /// Whether some of its cells are aponeurosis.
+    pub fn has_aponeurosis(&self) -> bool {
+        !self.aponeurosis_labels.is_empty() || !self.aponeurosis.is_empty()
     }
 
     /// The word for its material in scenes.

@@ -19,7 +19,7 @@ use super::cache::{Digest, KeyBuilder};
 use super::stage::Trouble;
 
 /// Version of the page.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const STYLE: &str = include_str!("page.css");
 
 /// What the page depends on.

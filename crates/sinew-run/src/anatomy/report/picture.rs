@@ -12,8 +12,9 @@ use sinew_scene::Diagnostic;
 use sinew_scene::recipe::tissue::Kind;
 
 use super::super::Model;
-use super::super::annotate::{FIBER, TENDON};
+use super::super::annotate::FIBER;
 use super::super::build::{Bench, Parts};
+use super::super::parts::{APONEUROSIS, TENDON};
 use super::super::stage::Trouble;
 
 /// Number of sticks in the picture of a muscle.
@@ -156,7 +157,8 @@ fn whole_surface(surface: &TriMesh, color: Rgb) -> Patch {
 fn painted(mesh: &CellMesh, color: Rgb, first: Option<&str>) -> Vec<Patch> {
     let positions: Vec<[f32; 3]> = mesh.positions().iter().map(|p| small(*p)).collect();
     let (triangles, cells) = mesh.boundary_triangles_with_cells();
-    let tendon: BTreeSet<u32> = mesh.cell_sets().get(TENDON).into_iter().flatten().copied().collect();
+    let stiff = [TENDON, APONEUROSIS].into_iter().filter_map(|name| mesh.cell_sets().get(name));
+    let tendon: BTreeSet<u32> = stiff.flatten().copied().collect();
     let mut role = vec![0u8; mesh.node_count()];
     for (name, nodes) in mesh.node_sets() {
         let value = if Some(name.as_str()) == first { 1 } else { 2 };

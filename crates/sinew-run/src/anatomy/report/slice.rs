@@ -1,6 +1,7 @@
 //! Slices through an image: its labels, and over them the contours of the final shapes.
 
 use sinew_anatomy::Solid as _;
+use sinew_geometry::VoxelGrid;
 use sinew_math::Vec3;
 use sinew_raster::{Image, Rgb};
 use sinew_scene::Diagnostic;
@@ -29,10 +30,22 @@ pub(super) fn pictures(
             let slice = (image.grid.size[axis] as f64 * share) as usize;
             let picture = labels(&image, axis, slice);
             let picture = contours(bench, model, parts, &image, axis, slice, picture)?;
-            pictures.push((format!("slice {slice} across {}", ["i", "j", "k"][axis]), picture));
+            let [right, up] = layout(&image, axis).0.map(|k| sides(&image.grid, k));
+            let place = ["i", "j", "k"][axis];
+            let text =
+                format!("slice {slice} across {place}: {} → {}, below {}, above {}", right[0], right[1], up[0], up[1]);
+            pictures.push((text, picture));
         }
     }
     Ok(pictures)
+}
+
+/// The sides of a person from which an axis of an image comes and to which it leads, nearest.
+fn sides(grid: &VoxelGrid, axis: usize) -> [&'static str; 2] {
+    let way = grid.axes.column(axis);
+    let main = (0..3).max_by(|a, b| way[*a].abs().total_cmp(&way[*b].abs())).unwrap_or(0);
+    let [from, to] = [["left", "right"], ["back", "front"], ["feet", "head"]][main];
+    if way[main] < 0.0 { [to, from] } else { [from, to] }
 }
 
 /// The two axes of a slice, and pixels per voxel along them.
