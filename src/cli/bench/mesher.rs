@@ -7,6 +7,7 @@ use sinew_anatomy::Solid;
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
 use sinew_anatomy::mesher::shapes::{self, Formula};
 use sinew_anatomy::mesher::{MeshError, MeshOptions, Meshed, mesh_many, mesh_solid};
+use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 
 use super::super::Failure;
@@ -74,12 +75,13 @@ impl Extremes {
         };
         self.open += usize::from(!boundary.topology().is_closed());
         for p in boundary.positions() {
-            self.on_surface[0] += usize::from(shape.distance(*p).abs() < ON_SURFACE * cell);
+            self.on_surface[0] += usize::from(nearness(shape, *p, cell) < ON_SURFACE);
             self.on_surface[1] += 1;
         }
         if shape.is_smooth {
-            let far = boundary.samples(0.4 * cell).iter().map(|(p, _)| shape.distance(*p).abs()).fold(0.0, f64::max);
-            self.hausdorff = self.hausdorff.max(far / cell);
+            let samples = boundary.samples(0.4 * cell);
+            let far = samples.iter().map(|(p, _)| nearness(shape, *p, cell)).fold(0.0, f64::max);
+            self.hausdorff = self.hausdorff.max(far);
         }
     }
 
@@ -95,6 +97,13 @@ impl Extremes {
             set("notes", json!(self.notes));
         }
     }
+}
+
+/// Distance of a point near the surface from it, in cells. Formulas are lower bounds of distances, so it is |φ| over the
+/// slope; near edges of a formula, where slopes cancel, over a tenth at least.
+fn nearness(solid: &dyn Solid, p: Vec3, cell: f64) -> f64 {
+    let distance = solid.distance(p).abs();
+    if distance == 0.0 { 0.0 } else { distance / (cell * solid.gradient(p, 0.01 * cell).norm().max(0.1)) }
 }
 
 /// Runs the benchmark.
@@ -167,26 +176,58 @@ fn add_speed(arguments: &Arguments, result: &mut Map<String, Value>) -> Result<(
 fn add_many(arguments: &Arguments, result: &mut Map<String, Value>) -> Result<(), Failure> {
     let mut least = f64::INFINITY;
     let mut most = 0.0_f64;
-    let (mut fallbacks, mut tets, mut seconds) = (0, 0, 0.0);
+    let mut hausdorff = 0.0_f64;
+    let (mut fallbacks, mut failures, mut tets, mut seconds) = (0, 0, 0, 0.0);
     for cells in &arguments.cells {
         for count in [2, 3, 5, 8] {
             let parts = shapes::wedges(count);
             let solids: Vec<&dyn Solid> = parts.iter().map(|part| part as &dyn Solid).collect();
+            let cell = 0.8 / (*cells).max(1) as f64;
             let start = Instant::now();
-            let many = mesh_many(&solids, &MeshOptions::new(0.8 / (*cells).max(1) as f64)).map_err(failed)?;
+            let many = mesh_many(&solids, &MeshOptions::new(cell)).map_err(failed)?;
             seconds += start.elapsed().as_secs_f64();
             tets += many.mesh.cell_count();
             let quality = many.mesh.quality();
             least = least.min(quality.min_dihedral.to_degrees());
             most = most.max(quality.max_dihedral.to_degrees());
             fallbacks += many.report.fallback_nodes;
+            match many_far(&many.mesh, &solids, cell) {
+                Some(far) => hausdorff = hausdorff.max(far),
+                None => failures += 1,
+            }
         }
     }
+    result.insert("many_failures".into(), json!(failures));
     result.insert("many_min_dihedral_degrees".into(), json!(least));
     result.insert("many_max_dihedral_degrees".into(), json!(most));
+    result.insert("many_hausdorff_cells".into(), json!(hausdorff));
     result.insert("many_fallback_nodes".into(), json!(fallbacks));
     result.insert("many_million_tets_per_second".into(), json!(tets as f64 / seconds / 1e6));
     Ok(())
+}
+
+/// How far, in cells, the boundary of any part is from the surface of its solid; `None` where one is open or a cell is
+/// inverted.
+fn many_far(mesh: &CellMesh, solids: &[&dyn Solid], cell: f64) -> Option<f64> {
+    let labels = mesh.cell_labels();
+    if mesh.cell_volumes().iter().any(|volume| !(*volume > 0.0)) {
+        return None;
+    }
+    let (whole, _) = mesh.boundary_surface().ok()?;
+    if !whole.topology().is_closed() {
+        return None;
+    }
+    let mut far = 0.0_f64;
+    for (number, solid) in solids.iter().enumerate() {
+        let part = mesh.with_cells(|cell| labels[cell] as usize == number).ok()?.mesh;
+        let (boundary, _) = part.boundary_surface().ok()?;
+        if !boundary.topology().boundary_edges.is_empty() {
+            return None;
+        }
+        let samples = boundary.samples(0.4 * cell);
+        far = samples.iter().map(|(p, _)| nearness(*solid, *p, cell)).fold(far, f64::max);
+    }
+    Some(far)
 }
 
 /// Order with which the volume of a ball converges, from cells and half cells.

@@ -8,6 +8,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
 
 use super::MeshError;
+use super::cuts::BrickCuts;
 use super::lattice::{Lattice, Node};
 
 /// Cubes along an edge of a brick.
@@ -126,6 +127,17 @@ impl Bricks {
                 Ok(values)
             })
             .collect()
+    }
+
+    /// First number of the nodes of each brick, its own and then the cuts of a mixed one, and the number of all.
+    pub fn first_nodes(&self, cuts: &[BrickCuts]) -> Vec<u32> {
+        let mut first = vec![0];
+        let mut next = 0;
+        for brick in &self.bricks {
+            next += NODES + brick.mixed.map_or(0, |mixed| cuts[mixed as usize].fractions.len());
+            first.push(next as u32);
+        }
+        first
     }
 
     /// Number of a brick; `None` outside.

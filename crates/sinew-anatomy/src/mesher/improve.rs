@@ -2,19 +2,21 @@
 //!
 //! The nodes of cells with a dihedral angle below 22° or above 158° try steps in a few directions and keep those that
 //! raise the worst sine of the cells around them; nodes on the surface step along it and return to φ = 0. Only gains are
-//! kept, so a bound on the angles stays. Nodes that share no cell move at the same time, color by color, so the result
-//! does not depend on threads.
+//! kept, so a bound on the angles stays. Nodes that are off the surfaces they belong to, as where three labels meet, are
+//! drawn near in between, as far as a floor of 20° lets them, and of 12° far away. Nodes that share no cell move at the same time, color by
+//! color, so the result does not depend on threads.
 
 use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
 
+use super::constraint::{Constraint, MAX_SHEETS, Sheets, Whole};
 use super::quality::worst_sine_squared;
 use super::stuff::RawMesh;
 use crate::Solid;
 
 /// Dihedral angles \[°\] that are good enough: nodes rest when all around are at least that far from 0° and 180°.
 const GOAL_DEGREES: f64 = 22.0;
-/// Passes over the nodes of bad cells; smooth solids need about ten.
+/// Passes over the nodes of bad cells, all together; smooth solids need about ten.
 const MAX_PASSES: usize = 60;
 /// Steps in cells, largest first. Longer ones seldom help, shorter ones gain less than a tenth of a degree.
 const STEPS: [f64; 4] = [0.16, 0.08, 0.04, 0.02];
@@ -24,6 +26,19 @@ const MAX_REPEATS: usize = 3;
 const ON_SURFACE: (f64, f64) = (1e-3, 1e-5);
 /// Newton steps back to the surface.
 const MAX_RETURNS: usize = 4;
+/// Angles \[°\] that a node keeps on its way to the surfaces it belongs to, where it is near and where it is far; they are
+/// improved afterwards.
+const FLOOR_DEGREES: [f64; 2] = [20.0, 12.0];
+/// Farther off than this many cells is far.
+const FAR: f64 = 0.3;
+/// Part of that way that a node tries to go at once.
+const DRAWS: [f64; 4] = [1.0, 0.6, 0.3, 0.12];
+/// Times that nodes are drawn near, with improvements in between.
+const MAX_DRAWS: usize = 24;
+/// Newton steps on that way, each up to half a cell.
+const MAX_TURNS: usize = 10;
+/// Longest way in cells.
+const MAX_WAY: f64 = 1.3;
 /// No color: the node does not move in this pass.
 const UNCOLORED: u8 = u8::MAX;
 
@@ -32,57 +47,46 @@ pub(crate) fn improve(raw: &mut RawMesh, solid: &dyn Solid, cell: f64) -> usize 
     improve_on(raw, &Whole(solid), cell)
 }
 
-/// What nodes must keep to.
-pub(crate) trait Constraint: Sync {
-    /// Distance \[m\] of a point from the surface that a node lies on.
-    fn distance(&self, node: u32, p: Vec3) -> f64;
-
-    /// Its gradient.
-    fn gradient(&self, node: u32, p: Vec3, step: f64) -> Vec3;
-
-    /// Whether a node stays where it is.
-    fn is_fixed(&self, node: u32) -> bool;
-}
-
-/// All nodes on the surface of one solid.
-struct Whole<'a>(&'a dyn Solid);
-
-impl Constraint for Whole<'_> {
-    fn distance(&self, _: u32, p: Vec3) -> f64 {
-        self.0.distance(p)
-    }
-
-    fn gradient(&self, _: u32, p: Vec3, step: f64) -> Vec3 {
-        self.0.gradient(p, step)
-    }
-
-    fn is_fixed(&self, _: u32) -> bool {
-        false
-    }
-}
-
-/// Moves nodes of a mesh; returns how many moved.
+/// Moves nodes of a mesh: to the surfaces they belong to, as far as angles allow, and to better angles. Returns how many
+/// moved.
 pub(crate) fn improve_on(raw: &mut RawMesh, constraint: &dyn Constraint, cell: f64) -> usize {
-    let goal = GOAL_DEGREES.to_radians().sin().powi(2);
+    let sine = |degrees: f64| degrees.to_radians().sin().powi(2);
+    let search = Search { constraint, cell, goal: sine(GOAL_DEGREES), floors: FLOOR_DEGREES.map(sine) };
     let stars = Stars::new(raw);
-    let mut state = State {
-        is_stalled: (0..raw.positions.len() as u32).map(|node| constraint.is_fixed(node)).collect(),
-        is_fixed: (0..raw.positions.len() as u32).map(|node| constraint.is_fixed(node)).collect(),
-        has_moved: vec![false; raw.positions.len()],
-        colors: vec![UNCOLORED; raw.positions.len()],
-    };
+    let mut state = State::new(raw.positions.len());
     let quality = |raw: &RawMesh, cell: u32| worst_sine_squared(raw.corners(cell));
-    let mut bad: Vec<u32> = raw.changed.par_iter().copied().filter(|cell| quality(raw, *cell) < goal).collect();
-    for _ in 0..MAX_PASSES {
-        let nodes = state.nodes_of(&bad, &raw.tets);
-        if nodes.is_empty() {
+    let is_bad = |raw: &RawMesh, cell: u32| quality(raw, cell) < search.goal;
+    let mut bad: Vec<u32> = raw.changed.par_iter().copied().filter(|cell| is_bad(raw, *cell)).collect();
+    let mut passes = MAX_PASSES;
+    for _ in 0..MAX_DRAWS {
+        for _ in 0..passes {
+            let nodes = state.nodes_of(&bad, &raw.tets);
+            if nodes.is_empty() {
+                break;
+            }
+            passes -= 1;
+            let moved = state.pass(raw, &stars, &nodes, |raw, node| search.better_position(raw, &stars, node));
+            bad.extend(moved.iter().flat_map(|node| stars.of(*node)));
+            bad.par_sort_unstable();
+            bad.dedup();
+            bad = bad.into_par_iter().filter(|cell| is_bad(raw, *cell)).collect();
+        }
+        if constraint.starts_on_surface() {
             break;
         }
-        let moved = state.pass(raw, &stars, &nodes, &Search { constraint, cell, goal });
-        bad.extend(moved.iter().flat_map(|node| stars.of(*node)));
+        let all = 0..raw.positions.len() as u32;
+        let may_gain = |node: &u32| !state.is_stuck[*node as usize] && !stars.of(*node).is_empty();
+        let off: Vec<u32> = all.into_par_iter().filter(may_gain).filter(|node| search.is_off(raw, *node)).collect();
+        let drawn = state.pass(raw, &stars, &off, |raw, node| search.nearer_position(raw, &stars, node));
+        off.iter()
+            .filter(|node| drawn.binary_search(node).is_err())
+            .for_each(|node| state.is_stuck[*node as usize] = true);
+        if drawn.is_empty() {
+            break;
+        }
+        bad.extend(drawn.iter().flat_map(|node| stars.of(*node)).filter(|cell| is_bad(raw, **cell)));
         bad.par_sort_unstable();
         bad.dedup();
-        bad = bad.into_par_iter().filter(|cell| quality(raw, *cell) < goal).collect();
     }
     state.has_moved.iter().filter(|moved| **moved).count()
 }
@@ -136,12 +140,22 @@ impl Stars {
 struct State {
     /// Found no gain, and nothing around moved since.
     is_stalled: Vec<bool>,
-    is_fixed: Vec<bool>,
+    /// Cannot go nearer to its surfaces as its neighbors stand.
+    is_stuck: Vec<bool>,
     has_moved: Vec<bool>,
     colors: Vec<u8>,
 }
 
 impl State {
+    fn new(node_count: usize) -> Self {
+        Self {
+            is_stalled: vec![false; node_count],
+            is_stuck: vec![false; node_count],
+            has_moved: vec![false; node_count],
+            colors: vec![UNCOLORED; node_count],
+        }
+    }
+
     /// Nodes of some cells that may gain, ascending.
     fn nodes_of(&self, cells: &[u32], tets: &[[u32; 4]]) -> Vec<u32> {
         let mut nodes: Vec<u32> = cells.iter().flat_map(|cell| tets[*cell as usize]).collect();
@@ -151,12 +165,17 @@ impl State {
         nodes
     }
 
-    /// Moves some nodes, color by color; returns those that moved, ascending.
-    fn pass(&mut self, raw: &mut RawMesh, stars: &Stars, nodes: &[u32], search: &Search<'_>) -> Vec<u32> {
+    /// Moves some nodes to where `place` says, color by color; returns those that moved, ascending.
+    fn pass(
+        &mut self,
+        raw: &mut RawMesh,
+        stars: &Stars,
+        nodes: &[u32],
+        place: impl Fn(&RawMesh, u32) -> Option<Vec3> + Sync,
+    ) -> Vec<u32> {
         let mut moved = Vec::new();
         for group in self.colored(raw, stars, nodes) {
-            let found: Vec<Option<Vec3>> =
-                group.par_iter().with_min_len(16).map(|node| search.better_position(raw, stars, *node)).collect();
+            let found: Vec<Option<Vec3>> = group.par_iter().with_min_len(16).map(|node| place(raw, *node)).collect();
             for (node, position) in group.iter().zip(found) {
                 self.is_stalled[*node as usize] = true;
                 if let Some(position) = position {
@@ -168,9 +187,9 @@ impl State {
         }
         for node in &moved {
             for cell in stars.of(*node) {
-                raw.tets[*cell as usize]
-                    .iter()
-                    .for_each(|other| self.is_stalled[*other as usize] = self.is_fixed[*other as usize]);
+                for other in raw.tets[*cell as usize] {
+                    (self.is_stalled[other as usize], self.is_stuck[other as usize]) = (false, false);
+                }
             }
         }
         moved.sort_unstable();
@@ -205,6 +224,8 @@ struct Search<'a> {
     cell: f64,
     /// Squared sine that is good enough.
     goal: f64,
+    /// Squared sines that a node keeps on its way to its surfaces, near them and far away.
+    floors: [f64; 2],
 }
 
 impl Search<'_> {
@@ -213,11 +234,11 @@ impl Search<'_> {
         let star = Star::new(raw, stars.of(node), node);
         let start = raw.positions[node as usize];
         let mut best = (star.worst(start, -1.0), start);
-        let tangent = raw.on_surface[node as usize].then(|| self.constraint.gradient(node, start, 0.05 * self.cell));
-        let directions = directions(tangent);
+        let track = raw.on_surface[node as usize].then(|| self.track(node, start));
+        let directions = track.as_ref().map_or_else(all_directions, |track| track.sheets.directions());
         for step in STEPS {
             for _ in 0..MAX_REPEATS {
-                let Some(next) = self.best_step(&star, node, best, step * self.cell, &directions, tangent) else {
+                let Some(next) = self.best_step(&star, best, step * self.cell, &directions, track.as_ref()) else {
                     break;
                 };
                 best = next;
@@ -233,21 +254,20 @@ impl Search<'_> {
     fn best_step(
         &self,
         star: &Star,
-        node: u32,
         from: (f64, Vec3),
         step: f64,
         directions: &[Vec3],
-        tangent: Option<Vec3>,
+        track: Option<&Track>,
     ) -> Option<(f64, Vec3)> {
         let mut best = from;
         for direction in directions {
             let mut p = from.1 + *direction * step;
-            if let Some(gradient) = tangent {
+            if let Some(track) = track {
                 // Most steps fail before the return, which moves by the square of the step only.
                 if star.worst(p, 0.8 * best.0) <= 0.8 * best.0 {
                     continue;
                 }
-                let Some(back) = self.returned(node, p, gradient) else { continue };
+                let Some(back) = self.returned(p, track) else { continue };
                 p = back;
             }
             let worst = star.worst(p, best.0);
@@ -259,38 +279,81 @@ impl Search<'_> {
         (best.0 > from.0 * 1.001 + 1e-9).then_some(best)
     }
 
-    /// The point on φ = 0 along the gradient.
-    fn returned(&self, node: u32, mut p: Vec3, gradient: Vec3) -> Option<Vec3> {
-        let slope = gradient.norm_squared();
-        let mut distance = self.constraint.distance(node, p);
+    fn track(&self, node: u32, p: Vec3) -> Track {
+        let start = largest(self.constraint.distances(node, p));
+        let sheets = self.constraint.sheets(node, p, 0.05 * self.cell);
+        Track { node, sheets, limit: start.max(ON_SURFACE.0 * self.cell) }
+    }
+
+    /// The point on the surfaces of a node, at a right angle to them; one that is off does not get farther away.
+    fn returned(&self, mut p: Vec3, track: &Track) -> Option<Vec3> {
+        let mut distances = self.constraint.distances(track.node, p);
         for _ in 0..MAX_RETURNS {
-            if distance.abs() <= ON_SURFACE.1 * self.cell {
+            if largest(distances) <= ON_SURFACE.1 * self.cell {
                 break;
             }
-            p -= gradient * (distance / slope);
-            distance = self.constraint.distance(node, p);
+            p -= track.sheets.way(distances);
+            distances = self.constraint.distances(track.node, p);
         }
-        (distance.abs() <= ON_SURFACE.0 * self.cell).then_some(p)
+        (largest(distances) <= track.limit).then_some(p)
+    }
+
+    /// Whether a node should lie on surfaces and does not.
+    fn is_off(&self, raw: &RawMesh, node: u32) -> bool {
+        let x = raw.positions[node as usize];
+        raw.on_surface[node as usize] && largest(self.constraint.distances(node, x)) > ON_SURFACE.0 * self.cell
+    }
+
+    /// A position nearer to the surfaces of a node, with no angle below the floor that was not worse before.
+    fn nearer_position(&self, raw: &RawMesh, stars: &Stars, node: u32) -> Option<Vec3> {
+        let start = raw.positions[node as usize];
+        let off = largest(self.constraint.distances(node, start));
+        let target = self.nearest(node, start, off)?;
+        let star = Star::new(raw, stars.of(node), node);
+        let floor = self.floors[usize::from(off > FAR * self.cell)];
+        let least = floor.min(star.worst(start, -1.0));
+        DRAWS.into_iter().map(|fraction| start.lerp(target, fraction)).find(|p| star.worst(*p, least) > least)
+    }
+
+    /// The point nearest to all surfaces of a node on a way of Newton steps, less than half as far as `off`.
+    fn nearest(&self, node: u32, start: Vec3, off: f64) -> Option<Vec3> {
+        let (mut p, mut best) = (start, (0.5 * off, None));
+        for _ in 0..MAX_TURNS {
+            let way = self.constraint.sheets(node, p, 0.02 * self.cell).way(self.constraint.distances(node, p));
+            p -= way * (0.5 * self.cell / way.norm()).min(1.0);
+            let here = largest(self.constraint.distances(node, p));
+            if here < best.0 && p.distance(start) <= MAX_WAY * self.cell {
+                best = (here, Some(p));
+            }
+            if here <= 0.1 * ON_SURFACE.0 * self.cell {
+                break;
+            }
+        }
+        best.1
     }
 }
 
-/// Eight directions in the tangent plane of a surface node, else the axes and the space diagonals.
-fn directions(gradient: Option<Vec3>) -> Vec<Vec3> {
+/// The surfaces along which a node moves.
+struct Track {
+    node: u32,
+    sheets: Sheets,
+    /// Distance \[m\] from them that is accepted.
+    limit: f64,
+}
+
+/// The largest distance, whatever its sign; infinite for one that is no number.
+fn largest(distances: [f64; MAX_SHEETS]) -> f64 {
+    let largest = distances.into_iter().fold(0.0, |most: f64, d| if d.abs() <= most { most } else { d.abs() });
+    if largest.is_nan() { f64::INFINITY } else { largest }
+}
+
+/// The axes and the space diagonals.
+fn all_directions() -> Vec<Vec3> {
     let third = 3.0_f64.sqrt().recip();
-    let Some(gradient) = gradient else {
-        let axes = (0..3).flat_map(|k| [Vec3::unit(k), -Vec3::unit(k)]);
-        let signs = [-third, third];
-        let diagonals = signs.iter().flat_map(|x| signs.iter().map(move |y| (*x, *y)));
-        return axes.chain(diagonals.flat_map(|(x, y)| signs.map(|z| Vec3::new(x, y, z)))).collect();
-    };
-    let normal = gradient.normalized();
-    if !normal.is_finite() {
-        return Vec::new();
-    }
-    let axis = (1..3).fold(0, |best, k| if normal[k].abs() < normal[best].abs() { k } else { best });
-    let u = normal.cross(Vec3::unit(axis)).normalized();
-    let v = normal.cross(u);
-    (0..8).map(|k| std::f64::consts::FRAC_PI_4 * f64::from(k)).map(|a| u * a.cos() + v * a.sin()).collect()
+    let axes = (0..3).flat_map(|k| [Vec3::unit(k), -Vec3::unit(k)]);
+    let signs = [-third, third];
+    let diagonals = signs.iter().flat_map(|x| signs.iter().map(move |y| (*x, *y)));
+    axes.chain(diagonals.flat_map(|(x, y)| signs.map(|z| Vec3::new(x, y, z)))).collect()
 }
 
 /// The faces opposite to a node, worst cell first.

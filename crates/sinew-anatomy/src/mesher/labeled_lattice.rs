@@ -90,7 +90,7 @@ impl<'a> LabeledLattice<'a> {
         };
         found.labels = found.node_labels()?;
         found.cuts = found.mixed().into_par_iter().map(|(at, mixed)| found.brick_cuts(at, mixed)).collect();
-        found.first = found.first_nodes();
+        found.first = found.bricks.first_nodes(&found.cuts);
         found.move_nodes();
         Ok(found)
     }
@@ -163,16 +163,6 @@ impl<'a> LabeledLattice<'a> {
             return if low >= 0.0 { 0.0 } else { 1.0 };
         }
         illinois(low, high, ROOT_TOLERANCE * lattice.cell, f)
-    }
-
-    fn first_nodes(&self) -> Vec<u32> {
-        let mut first = vec![0];
-        let mut next = 0;
-        for brick in &self.bricks.bricks {
-            next += NODES + brick.mixed.map_or(0, |mixed| self.cuts[mixed as usize].fractions.len());
-            first.push(next as u32);
-        }
-        first
     }
 
     /// Moves nodes to the nearest cut closer than α, nearest first.

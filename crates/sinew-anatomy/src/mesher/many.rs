@@ -10,10 +10,11 @@ use sinew_geometry::{Aabb, CellMesh};
 use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
 
-use super::improve::{Constraint, improve_on};
+use super::improve::improve_on;
 use super::labeled_cell::{BACKGROUND, Label};
 use super::labeled_lattice::LabeledLattice;
 use super::quality::dihedral_range_of;
+use super::sides::Sides;
 use super::stuff::RawMesh;
 use super::{Lattice, MeshError, MeshOptions};
 use crate::Solid;
@@ -105,9 +106,8 @@ pub fn mesh_many(solids: &[&dyn Solid], options: &MeshOptions) -> Result<Many, M
     if raw.tets.is_empty() {
         return Err(MeshError::TooCoarse { cell: options.cell, size: bounds.size().max_component() });
     }
-    let sides = Sides::new(&mut raw, &labels, &field);
+    let sides = Sides::new(&mut raw, &labels, &field, options.cell);
     let moved_nodes = if options.improve { improve_on(&mut raw, &sides, options.cell) } else { 0 };
-    // Cells of the background only kept the nodes of the boundary in mind.
     finish(raw, labels, solids.len(), fallback_nodes, moved_nodes)
 }
 
@@ -126,52 +126,4 @@ fn finish(
     let labels = labels.iter().map(|label| u32::from(*label) - 1).collect();
     let mesh = CellMesh::from_conforming_tets(raw.positions, raw.tets)?.with_cell_labels(labels)?;
     Ok(Many { mesh, volumes, report: ManyReport { min_dihedral, max_dihedral, fallback_nodes, moved_nodes } })
-}
-
-/// The labels that meet at each node.
-struct Sides<'a> {
-    field: &'a Field<'a>,
-    /// The first two labels around each node, background included, and how many there are.
-    labels: Vec<([Label; 2], u8)>,
-}
-
-impl<'a> Sides<'a> {
-    /// Finds the labels around nodes and marks those on interfaces.
-    fn new(raw: &mut RawMesh, labels: &[Label], field: &'a Field<'a>) -> Self {
-        let mut sides = vec![([BACKGROUND; 2], 0_u8); raw.positions.len()];
-        let mut add = |node: u32, label: Label| {
-            let (known, count) = &mut sides[node as usize];
-            match *count {
-                0 => (known[0], *count) = (label, 1),
-                1 if known[0] != label => (known[1], *count) = (label, 2),
-                2 if !known.contains(&label) => *count = 3,
-                _ => {}
-            }
-        };
-        for (tet, label) in raw.tets.iter().zip(labels) {
-            tet.iter().for_each(|node| add(*node, *label));
-        }
-        let exposed: Vec<u32> = (0..raw.positions.len() as u32).filter(|n| raw.on_surface[*n as usize]).collect();
-        exposed.iter().for_each(|node| add(*node, BACKGROUND));
-        raw.on_surface = sides.par_iter().map(|(_, count)| *count > 1).collect();
-        Self { field, labels: sides }
-    }
-}
-
-impl Constraint for Sides<'_> {
-    fn distance(&self, node: u32, p: Vec3) -> f64 {
-        let [a, b] = self.labels[node as usize].0;
-        // Half: both distances change along the normal.
-        let scale = if a == BACKGROUND || b == BACKGROUND { 1.0 } else { 0.5 };
-        scale * (self.field.value(a, p) - self.field.value(b, p))
-    }
-
-    fn gradient(&self, node: u32, p: Vec3, step: f64) -> Vec3 {
-        let along = |d: Vec3| (self.distance(node, p + d * step) - self.distance(node, p - d * step)) / (2.0 * step);
-        Vec3::new(along(Vec3::unit(0)), along(Vec3::unit(1)), along(Vec3::unit(2)))
-    }
-
-    fn is_fixed(&self, node: u32) -> bool {
-        self.labels[node as usize].1 > 2
-    }
 }

@@ -6,9 +6,9 @@
 //! - [`stencil`]: the pieces of a cut cell
 //! - `stuff`: isosurface stuffing \[Labelle07\] with these
 //! - `separate`: parts that only touch are taken apart
-//! - `improve`: nodes moved until the worst angles are better
+//! - `improve`: nodes moved until the worst angles are better, on the surfaces that `constraint` keeps them to
 //! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
-//! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell` and `labeled_lattice`
+//! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell`, `labeled_lattice` and `sides`
 //! - [`quality`]: angles of tetrahedra
 //! - [`shapes`]: trial shapes for tests and benchmarks
 //! - [`compress`]: the other mesher: a lattice refined where detail is and pushed onto the surface \[Teran05\], with
@@ -18,6 +18,7 @@
 mod bricks;
 pub mod compress;
 mod condition;
+mod constraint;
 mod cuts;
 mod improve;
 mod labeled_cell;
@@ -29,6 +30,7 @@ pub mod red;
 mod refine;
 mod separate;
 pub mod shapes;
+mod sides;
 mod solid_mesh;
 mod soup;
 pub mod stencil;

@@ -58,7 +58,7 @@ struct BrickCells {
 impl Cutting {
     /// The cells inside.
     pub(crate) fn cells(&self, extent: Extent) -> RawMesh {
-        let first = self.first_nodes();
+        let first = self.bricks.first_nodes(&self.cuts);
         let count = first.last().copied().unwrap_or(0) as usize;
         let is_used: Vec<AtomicBool> = (0..count).map(|_| AtomicBool::new(false)).collect();
         let lists: Vec<BrickCells> = (0..self.bricks.bricks.len())
@@ -81,17 +81,6 @@ impl Cutting {
         raw.tets.par_iter_mut().for_each(|tet| *tet = tet.map(|node| numbers[node as usize]));
         self.add_nodes(&mut raw, &is_used, &first);
         raw
-    }
-
-    /// First number of the nodes of each brick, and the number of all.
-    fn first_nodes(&self) -> Vec<u32> {
-        let mut first = vec![0];
-        let mut next = 0;
-        for brick in &self.bricks.bricks {
-            next += NODES + brick.mixed.map_or(0, |mixed| self.cuts[mixed as usize].fractions.len());
-            first.push(next as u32);
-        }
-        first
     }
 
     fn brick_cells(&self, brick: usize, first: &[u32], extent: Extent) -> BrickCells {

@@ -38,19 +38,22 @@ pub struct CompressOptions {
     pub coarser: u8,
     /// How often cells at the surface may halve where its radius of curvature is below 2 h.
     pub finer: u8,
-    /// Dihedral angle below which no cell is pushed, and above 180° less which \[rad\].
+    /// Dihedral angle below which no cell is pushed \[rad\].
     pub floor: f64,
-    /// Dihedral angle that cells at the surface are improved to \[rad\].
+    /// Dihedral angle above which no cell is pushed \[rad\].
+    pub ceiling: f64,
+    /// Dihedral angle that cells at the surface are improved to \[rad\]; the larger ones to as much below the ceiling,
+    /// measured by squared sines.
     pub goal: f64,
     /// Largest number of cells that is tried.
     pub max_cells: usize,
 }
 
 impl CompressOptions {
-    /// Cells of one size \[m\], with a floor of 12° and a goal of 25°.
+    /// Cells of one size \[m\] with angles of 20° to 155°, and a goal of 25°.
     pub fn new(cell: f64) -> Self {
-        let degrees = f64::to_radians;
-        Self { cell, coarser: 0, finer: 0, floor: degrees(12.0), goal: degrees(25.0), max_cells: 100_000_000 }
+        let [floor, ceiling, goal] = [20.3, 154.7, 25.0].map(f64::to_radians);
+        Self { cell, coarser: 0, finer: 0, floor, ceiling, goal, max_cells: 100_000_000 }
     }
 }
 

@@ -41,8 +41,10 @@ pub(super) struct Press<'a> {
     /// Whether a boundary node has reached the surface.
     pub is_on_surface: Vec<bool>,
     tolerance: f64,
+    /// Squared sines; those of obtuse angles have the weight `obtuse`.
     goal: f64,
     floor: f64,
+    obtuse: f64,
 }
 
 /// Where a node goes.
@@ -73,6 +75,7 @@ impl<'a> Press<'a> {
             tolerance,
             goal: sine(options.goal),
             floor: sine(options.floor),
+            obtuse: sine(options.floor) / sine(options.ceiling),
         }
     }
 
@@ -99,7 +102,7 @@ impl<'a> Press<'a> {
                 this.colors[color]
                     .par_chunks(CHUNK)
                     .flat_map_iter(|nodes| {
-                        let mut star = Star::default();
+                        let mut star = Star::new(this.obtuse);
                         nodes
                             .iter()
                             .filter(|node| this.is_open[**node as usize])

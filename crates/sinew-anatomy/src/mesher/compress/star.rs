@@ -15,15 +15,22 @@ struct Corner {
 }
 
 /// The cells of one node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Star {
     corners: Vec<Corner>,
+    /// Weight of the squared sine of an obtuse angle: it is as bad as an acute one with this part of the square.
+    obtuse: f64,
 }
 
 /// Local nodes after the first in an even permutation that starts with it: the cell stays positively oriented.
 const AFTER: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
 impl Star {
+    /// No cells.
+    pub fn new(obtuse: f64) -> Self {
+        Self { corners: Vec::new(), obtuse }
+    }
+
     /// Takes the cells of `node` from the mesh.
     pub fn gather(&mut self, node: u32, soup: &Soup, stars: &Stars) {
         self.corners.clear();
@@ -36,12 +43,12 @@ impl Star {
         }
     }
 
-    /// Smallest sin² of the dihedral angles with the node at `x`; −1 with a flat or inverted cell. Once it is known to
-    /// be at most `enough`, any value up to that may come.
+    /// Smallest sin² of the dihedral angles with the node at `x`, obtuse ones weighted; −1 with a flat or inverted cell.
+    /// Once it is known to be at most `enough`, any value up to that may come.
     pub fn worst(&self, x: Vec3, enough: f64) -> f64 {
         let mut worst = 1.0_f64;
         for corner in &self.corners {
-            worst = worst.min(corner.worst(x));
+            worst = worst.min(corner.worst(x, self.obtuse));
             if worst <= enough {
                 break;
             }
@@ -63,25 +70,29 @@ impl Star {
 }
 
 impl Corner {
-    /// Smallest sin² of the six angles: sin θ = 6V l / (2A 2A′) for the edge of length l between faces of areas A, A′.
+    /// Smallest sin² of the six angles, times `obtuse` beyond 90°: sin θ = 6V l / (2A 2A′) for the edge of length l
+    /// between faces of areas A, A′, and cos θ has the sign of the product of their normals, one inward, one outward.
     #[inline]
-    fn worst(&self, x: Vec3) -> f64 {
+    fn worst(&self, x: Vec3, obtuse: f64) -> f64 {
         let [a, b, c] = self.face.map(|p| p - x);
+        // Inward normals of the faces opposite to a, b, c; their sum is the outward one of the face abc.
         let (fa, fb, fc) = (b.cross(c), c.cross(a), a.cross(b));
         let volume = a.dot(fa);
         if !(volume > 0.0) {
             return -1.0;
         }
         let (na, nb, nc, nx) = (fa.norm_squared(), fb.norm_squared(), fc.norm_squared(), self.area);
+        let (fab, fbc, fca) = (fa.dot(fb), fb.dot(fc), fc.dot(fa));
+        let weighted = |cosine: f64, square: f64| if cosine < 0.0 { obtuse * square } else { square };
         // The face opposite to a is (b, c, x): the edge x–a lies between the faces opposite to b and c.
         let [ab, bc, ca] = self.edges;
         let product = na * nb * nc * nx;
-        let smallest = (a.norm_squared() * na * nx)
-            .min(b.norm_squared() * nb * nx)
-            .min(c.norm_squared() * nc * nx)
-            .min(ab * na * nb)
-            .min(bc * nb * nc)
-            .min(ca * nc * na);
+        let smallest = weighted(-fbc, a.norm_squared() * na * nx)
+            .min(weighted(-fca, b.norm_squared() * nb * nx))
+            .min(weighted(-fab, c.norm_squared() * nc * nx))
+            .min(weighted(nc + fbc + fca, ab * na * nb))
+            .min(weighted(na + fab + fca, bc * nb * nc))
+            .min(weighted(nb + fab + fbc, ca * nc * na));
         volume * volume * smallest / product
     }
 }
@@ -95,22 +106,29 @@ mod tests {
     fn the_worst_sine_is_that_of_the_angles_between_the_faces() {
         let x =
             [Vec3::new(0.1, 0.0, -0.2), Vec3::new(1.0, 0.2, 0.1), Vec3::new(0.3, 1.4, 0.0), Vec3::new(0.2, 0.1, 0.9)];
-        let soup = Soup { positions: x.to_vec(), tets: vec![[0, 1, 2, 3]] };
-        let stars = Stars::new(4, &soup.tets);
-        let faces = crate::mesher::tree::FACES.map(|[i, j, k]| (x[j] - x[i]).cross(x[k] - x[i]).normalized());
-        let mut smallest = 1.0_f64;
-        for i in 0..4 {
-            for j in 0..i {
-                smallest = smallest.min(1.0 - faces[i].dot(faces[j]).powi(2));
+        // The first is flat over its face, so that its obtuse angles are the worst.
+        let flat = [Vec3::new(0.45, 0.5, 0.35), x[1], x[2], x[3]];
+        for (x, obtuse) in [(x, 1.0), (x, 0.1), (flat, 1.0), (flat, 0.6)] {
+            let soup = Soup { positions: x.to_vec(), tets: vec![[0, 1, 2, 3]] };
+            let stars = Stars::new(4, &soup.tets);
+            let faces = crate::mesher::tree::FACES.map(|[i, j, k]| (x[j] - x[i]).cross(x[k] - x[i]).normalized());
+            let mut smallest = 1.0_f64;
+            for i in 0..4 {
+                for j in 0..i {
+                    let cosine = -faces[i].dot(faces[j]);
+                    smallest = smallest.min((1.0 - cosine * cosine) * if cosine < 0.0 { obtuse } else { 1.0 });
+                }
+            }
+            for node in 0..4 {
+                let mut star = Star::new(obtuse);
+                star.gather(node, &soup, &stars);
+                // Rounding of a few products.
+                assert!((star.worst(x[node as usize], -1.0) - smallest).abs() < 1e-13);
             }
         }
-        for node in 0..4 {
-            let mut star = Star::default();
-            star.gather(node, &soup, &stars);
-            // Rounding of a few products.
-            assert!((star.worst(x[node as usize], -1.0) - smallest).abs() < 1e-13);
-        }
-        let mut star = Star::default();
+        let soup = Soup { positions: x.to_vec(), tets: vec![[0, 1, 2, 3]] };
+        let stars = Stars::new(4, &soup.tets);
+        let mut star = Star::new(1.0);
         star.gather(0, &soup, &stars);
         assert!(star.worst(Vec3::new(3.0, 3.0, 3.0), -2.0) < 0.0, "an inverted cell is below every angle");
     }
