@@ -5,6 +5,7 @@ mod pass;
 mod tile;
 
 use rayon::prelude::*;
+use sinew_math::lanes::dispatch;
 
 use super::backplate::{Backplate, Setting};
 use super::camera::{Bounds, Camera, UpAxis};
@@ -147,13 +148,13 @@ impl Renderer {
         let bands = image.pixels.par_chunks_mut(3 * self.width * BAND_ROWS);
         match view.background {
             Background::Studio => bands.enumerate().for_each_init(Scratch::default, |scratch, (number, pixels)| {
-                Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha: &mut [] }.draw();
+                dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha: &mut [] });
             }),
             Background::Clear => {
                 image.alpha = vec![0; self.width * self.height];
                 let bands = bands.zip(image.alpha.par_chunks_mut(self.width * BAND_ROWS));
                 bands.enumerate().for_each_init(Scratch::default, |scratch, (number, (pixels, alpha))| {
-                    Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha }.draw();
+                    dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha });
                 });
             }
         }
