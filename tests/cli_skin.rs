@@ -133,6 +133,13 @@ fn correctives_keep_the_skeleton() {
     let outputs = ["--correctives", "6", "-o", "out/arm.glb", "-o", "out/arm.pc2"];
     let said = told(&folder, &[&options[..], &outputs].concat());
     assert!(said.contains("arm.glb: 6 corrective shapes") && said.contains("worst poses"), "{said}");
+    let report = std::fs::read_to_string(folder.join("out/arm/report.json")).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let poses = report["figures"]["arm.glb"]["rows"].as_array().expect("distances in each pose");
+    assert!(
+        poses.len() > 20 && poses.iter().all(|pose| pose["mean"].as_f64() <= pose["largest"].as_f64()),
+        "{poses:?}"
+    );
     let [rig, back] = ["arm.glb", "out/arm.glb"].map(|file| load_rig(&folder.join(file)).expect("a character"));
     let part = &back.surfaces[0].parts[0];
     assert_eq!((part.morph_targets.len(), back.skins.len(), back.nodes.len()), (7, 1, rig.nodes.len()));

@@ -1,7 +1,11 @@
 """usd-core finds our USD compliant; value clips and binary files give what the text file gives."""
 
+import json
+import struct
+import zlib
+
 import numpy
-from pxr import Sdf, Usd, UsdGeom, UsdUtils
+from pxr import Ar, Sdf, Usd, UsdGeom, UsdShade, UsdUtils
 
 from judge import check, folder, recorded, sinew, verdict
 
@@ -119,6 +123,73 @@ def character():
     return [path / f"out.{end}" for end in ("usda", "usdc", "usdz")]
 
 
+def png(color):
+    """Two by two pixels of a color."""
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header, rows = struct.pack(">2I5B", 2, 2, 8, 2, 0, 0, 0), 2 * (b"\0" + 2 * bytes(color))
+    chunks = [chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+IMAGES = [png((200, 120, 90)), png((128, 128, 255))]
+
+
+def with_images(source, target):
+    """A copy of a character whose material has an image of its color and one of its normals."""
+    content = source.read_bytes()
+    (size,) = struct.unpack_from("<I", content, 12)
+    document, binary = json.loads(content[20 : 20 + size]), content[28 + size :]
+    aligned = lambda data, fill: data + fill * (-len(data) % 4)
+
+    def view(data):
+        nonlocal binary
+        binary = aligned(binary, b"\0")
+        document["bufferViews"].append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)})
+        binary += data
+        return len(document["bufferViews"]) - 1
+
+    images = zip(IMAGES, ["skin", "bumps"])
+    document["images"] = [{"bufferView": view(data), "mimeType": "image/png", "name": name} for data, name in images]
+    document["textures"] = [{"source": 0}, {"source": 1}]
+    color = {"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}, "normalTexture": {"index": 1}}
+    document["materials"] = [{"name": "skin", **color}]
+    for primitive in (primitive for mesh in document["meshes"] for primitive in mesh["primitives"]):
+        primitive["material"] = 0
+        count = document["accessors"][primitive["attributes"]["POSITION"]]["count"]
+        places = numpy.linspace(0, 1, 2 * count, dtype="<f4").tobytes()
+        accessor = {"bufferView": view(places), "componentType": 5126, "count": count, "type": "VEC2"}
+        document["accessors"].append(accessor)
+        primitive["attributes"]["TEXCOORD_0"] = len(document["accessors"]) - 1
+    binary = aligned(binary, b"\0")
+    document["buffers"] = [{"byteLength": len(binary)}]
+    text = aligned(json.dumps(document).encode(), b" ")
+    chunks = [(len(text), b"JSON", text), (len(binary), b"BIN\0", binary)]
+    body = b"".join(struct.pack("<I", size) + kind + data for size, kind, data in chunks)
+    target.write_bytes(struct.pack("<4s2I", b"glTF", 2, 12 + len(body)) + body)
+
+
+def textured():
+    """A character with images: in the package they are found, and are those of its file, byte for byte."""
+    path = folder("usd_textured")
+    with_images(ARM[0].with_name("arm.glb"), path / "arm.glb")
+    outputs = ["-o", path / "out.usdz", "-o", path / "out.usdc"]
+    sinew("skin", path / "arm.glb", "--animation", "curl", "--cell", "25 mm", "--no-pictures", *outputs)
+    package(path / "out.usdz", "/Character", len(IMAGES))
+    compliance(path / "out.usdz")
+    compliance(path / "out.usdc")
+    for file in ("out.usdz", "out.usdc"):
+        stage = Usd.Stage.Open(str(path / file))
+        shaders = [UsdShade.Shader(prim) for prim in stage.Traverse() if prim.IsA(UsdShade.Shader)]
+        found = {}
+        for shader in shaders:
+            if shader.GetIdAttr().Get() == "UsdUVTexture":
+                asset = shader.GetInput("file").Get()
+                opened = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(asset.resolvedPath))
+                assert opened, f"{file}: {asset} is not there"
+                found[shader.GetPrim().GetName()] = bytes(opened.GetBuffer())
+        assert found == {"BaseColor": IMAGES[0], "Normal": IMAGES[1]}, f"{file}: {found}"
+
+
 sinew("convert", FOLDER / "run", "-o", CLIPS, "--clips", "5")
 sinew("convert", FOLDER / "run", "-o", FOLDER / "block.usdz")
 ARM = character()
@@ -132,4 +203,5 @@ for NAME, TEXT, BINARY in [("block", SINGLE, FOLDER / "block.usdc"), ("character
     check(f"usdc is a third of usda: {NAME}", third, TEXT, BINARY)
 check("usdz of a scene", package, FOLDER / "block.usdz", "/World", 0)
 check("usdz of a character", package, ARM[2], "/Character", 0)
+check("usdz of a character with images", textured)
 verdict()

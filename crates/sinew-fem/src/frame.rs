@@ -167,6 +167,19 @@ pub enum RecordError {
     Interrupted,
 }
 
+/// Numbers about an output, for the report of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputFigures {
+    /// The file that they are about.
+    pub file: String,
+    /// What they are, in a few words.
+    pub title: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Values, row by row.
+    pub rows: Vec<Vec<f64>>,
+}
+
 /// A destination of frames.
 pub trait Recorder {
     /// Records one frame.
@@ -179,6 +192,10 @@ pub trait Recorder {
     }
     /// Notes for the user about the output, such as an error that the format introduces; complete after `finish`.
     fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Numbers about the output; complete after `finish`.
+    fn figures(&self) -> Vec<OutputFigures> {
         Vec::new()
     }
 }

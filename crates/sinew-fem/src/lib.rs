@@ -47,7 +47,9 @@ pub use command::Command;
 pub use contact::Contacts;
 pub use control::{Control, ControlError};
 pub use force::{Force, StepContext};
-pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder, ShapeFrame, SurfaceFinish};
+pub use frame::{
+    BodyFrame, CellFields, CellSource, Frame, OutputFigures, RecordError, Recorder, ShapeFrame, SurfaceFinish,
+};
 pub use interrupt::{Hold, Interrupt};
 pub use kinematics::Kinematics;
 pub use linearization::{Linearization, LinearizationPlan};

@@ -87,33 +87,51 @@ pub fn regions_of(mesh: &CellMesh, is_region: impl Fn(&str) -> bool) -> Vec<Regi
 
 /// Deformation of each cell with its nodes at `positions` \[m\]. Quadratic tetrahedra count by their corners.
 pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
-    let piece = |cells: Range<usize>| -> Vec<CellState> {
-        cells
-            .map(|cell| {
-                let nodes = mesh.cell_nodes(cell);
-                let at = |places: &[Vec3], k: usize| places[nodes[k] as usize];
-                match mesh.cell_kind(cell) {
-                    CellKind::Hex8 => {
-                        let corners = |places: &[Vec3]| std::array::from_fn(|k| at(places, k));
-                        hex_state(&corners(mesh.positions()), &corners(positions))
-                    }
-                    CellKind::Tet4 | CellKind::Tet10 => {
-                        let volume = |places: &[Vec3]| {
-                            let [a, b, c] = [1, 2, 3].map(|k| at(places, k) - at(places, 0));
-                            a.dot(b.cross(c))
-                        };
-                        let ratio = ratio(volume(positions), volume(mesh.positions()));
-                        CellState { volume_ratio: ratio, is_inverted: ratio <= 0.0, is_folded: ratio <= 0.0 }
-                    }
-                }
-            })
-            .collect()
-    };
-    let join = |mut first: Vec<CellState>, second: Vec<CellState>| {
-        first.extend(second);
-        first
-    };
-    reduce_blocks(mesh.cell_count(), PIECE, piece, join).unwrap_or_default()
+    RestCells::of(mesh).states(mesh, positions)
+}
+
+/// The cells of a mesh at rest, to compare with many states.
+#[derive(Clone, Debug, Default)]
+pub struct RestCells(Vec<HexJacobians>);
+
+impl RestCells {
+    /// The cells of a mesh.
+    pub fn of(mesh: &CellMesh) -> Self {
+        let at_rest = |cell: usize| match mesh.cell_kind(cell) {
+            CellKind::Hex8 => HexJacobians::of(&corners(mesh, cell, mesh.positions())),
+            // What tetrahedra need of it is one product.
+            CellKind::Tet4 | CellKind::Tet10 => HexJacobians::default(),
+        };
+        Self((0..mesh.cell_count()).map(at_rest).collect())
+    }
+
+    /// Like [`cell_states`], for the mesh that it was made of.
+    pub fn states(&self, mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
+        let state = |cell: usize| match mesh.cell_kind(cell) {
+            CellKind::Hex8 => hex_state(&self.0[cell], &HexJacobians::of(&corners(mesh, cell, positions))),
+            CellKind::Tet4 | CellKind::Tet10 => {
+                let volume = |places: &[Vec3]| {
+                    let [o, a, b, c] = corners(mesh, cell, places);
+                    (a - o).dot((b - o).cross(c - o))
+                };
+                let ratio = ratio(volume(positions), volume(mesh.positions()));
+                CellState { volume_ratio: ratio, is_inverted: ratio <= 0.0, is_folded: ratio <= 0.0 }
+            }
+        };
+        let piece = |cells: Range<usize>| -> Vec<CellState> { cells.map(state).collect() };
+        let join = |mut first: Vec<CellState>, second: Vec<CellState>| {
+            first.extend(second);
+            first
+        };
+        reduce_blocks(mesh.cell_count(), PIECE, piece, join).unwrap_or_default()
+    }
+}
+
+/// The first nodes of a cell.
+#[inline(always)]
+fn corners<const N: usize>(mesh: &CellMesh, cell: usize, places: &[Vec3]) -> [Vec3; N] {
+    let nodes = mesh.cell_nodes(cell);
+    std::array::from_fn(|k| places[nodes[k] as usize])
 }
 
 /// Ratio of volumes; 1 for a cell without rest volume.
@@ -129,37 +147,42 @@ const HEX_EDGES: [[[usize; 2]; 4]; 3] =
 /// coordinate from the last.
 ///
 /// ∂x/∂ξᵢ does not depend on ξᵢ: it is a bilinear mean of the four edges along i.
+#[derive(Clone, Copy, Debug, Default)]
 struct HexJacobians {
     center: f64,
     gauss: [f64; 8],
 }
 
 impl HexJacobians {
+    #[inline(always)]
     fn of(x: &[Vec3; 8]) -> Self {
-        let edges = HEX_EDGES.map(|along| along.map(|[from, to]| x[to] - x[from]));
         let offset = 0.5 / 3f64.sqrt();
-        let at = |[e, f, g, h]: [Vec3; 4], u: f64, v: f64| {
-            let (low, high) = (e + (f - e) * u, g + (h - g) * u);
-            low + (high - low) * v
-        };
-        let places = [0.5 - offset, 0.5 + offset];
-        // By axis, and by the two other coordinates.
-        let slopes = edges.map(|edges| [0, 1, 2, 3].map(|k| at(edges, places[k & 1], places[k >> 1])));
-        let gauss = std::array::from_fn(|k| {
+        let between = |from: Vec3, to: Vec3| [0.5 - offset, 0.5 + offset].map(|share| from + (to - from) * share);
+        let (mut middles, mut slopes) = ([Vec3::zero(); 3], [[Vec3::zero(); 4]; 3]);
+        for axis in 0..3 {
+            let [e, f, g, h] = HEX_EDGES[axis].map(|[from, to]| x[to] - x[from]);
+            middles[axis] = (e + f + g + h) * 0.25;
+            let (low, high) = (between(e, f), between(g, h));
+            for u in 0..2 {
+                // By the two other coordinates.
+                [slopes[axis][u], slopes[axis][u + 2]] = between(low[u], high[u]);
+            }
+        }
+        let mut gauss = [0.0; 8];
+        for (k, value) in gauss.iter_mut().enumerate() {
             let [i, j, k] = [k & 1, (k >> 1) & 1, k >> 2];
-            determinant(slopes[0][j + 2 * k], slopes[1][i + 2 * k], slopes[2][i + 2 * j])
-        });
-        let [a, b, c] = edges.map(|[e, f, g, h]| (e + f + g + h) * 0.25);
-        Self { center: determinant(a, b, c), gauss }
+            *value = determinant(slopes[0][j + 2 * k], slopes[1][i + 2 * k], slopes[2][i + 2 * j]);
+        }
+        Self { center: determinant(middles[0], middles[1], middles[2]), gauss }
     }
 }
 
+#[inline(always)]
 fn determinant(a: Vec3, b: Vec3, c: Vec3) -> f64 {
     a.dot(b.cross(c))
 }
 
-fn hex_state(rest: &[Vec3; 8], now: &[Vec3; 8]) -> CellState {
-    let (rest, now) = (HexJacobians::of(rest), HexJacobians::of(now));
+fn hex_state(rest: &HexJacobians, now: &HexJacobians) -> CellState {
     CellState {
         volume_ratio: ratio(now.gauss.iter().sum(), rest.gauss.iter().sum()),
         is_inverted: now.center * rest.center <= 0.0,
@@ -184,6 +207,10 @@ mod tests {
         [0.0, 1.0, 1.0],
     ];
 
+    fn state_of(rest: &[Vec3; 8], now: &[Vec3; 8]) -> CellState {
+        hex_state(&HexJacobians::of(rest), &HexJacobians::of(now))
+    }
+
     fn cube() -> [Vec3; 8] {
         HEX_CORNERS.map(|corner| Vec3::from(corner) * 0.1)
     }
@@ -195,16 +222,16 @@ mod tests {
             assert!((HexJacobians::of(&cube()).gauss[k] - 1e-3).abs() < 1e-15);
             assert!((HexJacobians::of(&stretched).gauss[k] - 3e-3).abs() < 1e-15);
         }
-        let state = hex_state(&cube(), &stretched);
+        let state = state_of(&cube(), &stretched);
         assert!((state.volume_ratio - 3.0).abs() < 1e-12 && !state.is_inverted && !state.is_folded);
         // A corner pushed through the opposite one: its Gauss point is inverted, the center is not.
         let mut folded = cube();
         folded[6] = Vec3::splat(-0.02);
         assert!(HexJacobians::of(&folded).gauss[7] < 0.0);
-        let state = hex_state(&cube(), &folded);
+        let state = state_of(&cube(), &folded);
         assert!(state.is_folded && !state.is_inverted, "{state:?}");
         let mirrored = cube().map(|x| Vec3::new(-x.x, x.y, x.z));
-        let state = hex_state(&cube(), &mirrored);
+        let state = state_of(&cube(), &mirrored);
         assert!(state.is_folded && state.is_inverted && (state.volume_ratio + 1.0).abs() < 1e-12, "{state:?}");
     }
 

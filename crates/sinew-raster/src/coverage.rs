@@ -7,7 +7,7 @@
 
 use super::camera::{Camera, CameraBasis};
 use super::scene::Prepared;
-use super::vector::{V3, lerp, mad};
+use super::vector::{V3, dot, lerp, mad, sub};
 
 /// Samples per pixel.
 pub(crate) const SAMPLES: usize = 8;
@@ -81,7 +81,8 @@ pub(crate) const BAND_ROWS: usize = 8;
 /// Pixels of a band that are handled together: `BAND_ROWS` rows of so many columns.
 pub(crate) const TILE: usize = 8;
 
-/// Projected triangles and, for each band of rows, those that may touch it, in scene order.
+/// Projected triangles and, for each band of rows, those that may touch it: first those that look toward the camera, each in
+/// scene order.
 pub(crate) struct Binned {
     pub triangles: Vec<ScreenTriangle>,
     pub bands: Vec<Vec<u32>>,
@@ -90,8 +91,13 @@ pub(crate) struct Binned {
 pub(crate) fn project(prepared: &Prepared, projection: &Projection, width: usize, height: usize) -> Binned {
     let in_camera: Vec<V3> = prepared.positions.iter().map(|&p| projection.basis.to_camera(p)).collect();
     let mut binned = Binned { triangles: Vec::new(), bands: vec![Vec::new(); height.div_ceil(BAND_ROWS)] };
-    for (source, t) in prepared.triangles.iter().enumerate() {
-        let corners = t.corners.map(|v| in_camera[v as usize]);
+    let looks_here = |source: usize| {
+        let a = prepared.positions[prepared.triangles[source].corners[0] as usize];
+        dot(sub(a, projection.basis.eye), prepared.face_normals[source]) < 0.0
+    };
+    let (here, away): (Vec<usize>, Vec<usize>) = (0..prepared.triangles.len()).partition(|&source| looks_here(source));
+    for source in here.into_iter().chain(away) {
+        let corners = prepared.triangles[source].corners.map(|v| in_camera[v as usize]);
         let (polygon, count) = clip_near(corners, projection.near);
         for i in 2..count {
             let corners = [polygon[0], polygon[i - 1], polygon[i]].map(|p| projection.to_screen(p));
@@ -148,6 +154,8 @@ fn clip_near(corners: [V3; 3], near: f32) -> ([V3; 4], usize) {
 pub(crate) struct SampleBand {
     pub inverse_depth: Vec<[f32; SAMPLES]>,
     pub source: Vec<[u32; SAMPLES]>,
+    /// Least 1/depth of the samples of each pixel: what is farther changes nothing there.
+    farthest: Vec<f32>,
     /// For each tile whether triangles may touch it; samples of other tiles are out of date.
     pub is_touched: Vec<bool>,
 }
@@ -158,6 +166,7 @@ impl SampleBand {
     pub fn cover(&mut self, binned: &Binned, band: usize, width: usize, rows: usize) {
         self.inverse_depth.resize(width * rows, [0.0; SAMPLES]);
         self.source.resize(width * rows, [NOTHING; SAMPLES]);
+        self.farthest.resize(width * rows, 0.0);
         self.is_touched.clear();
         self.is_touched.resize(width.div_ceil(TILE), false);
         for &number in &binned.bands[band] {
@@ -173,7 +182,8 @@ impl SampleBand {
                 for row in 0..rows {
                     let columns = row * width + tile * TILE..row * width + ((tile + 1) * TILE).min(width);
                     self.inverse_depth[columns.clone()].fill([0.0; SAMPLES]);
-                    self.source[columns].fill([NOTHING; SAMPLES]);
+                    self.source[columns.clone()].fill([NOTHING; SAMPLES]);
+                    self.farthest[columns].fill(0.0);
                 }
             }
         }
@@ -225,6 +235,10 @@ impl SampleBand {
         for y in y0..=y1 {
             let py = (first_row + y) as f32;
             for x in x0..=x1 {
+                // Most of what looks away is hidden.
+                if nearest <= self.farthest[y * width + x] {
+                    continue;
+                }
                 let px = x as f32;
                 let value = |e: &[f32; 3]| e[0] * px + e[1] * py + e[2];
                 let at = [value(&edges[0]), value(&edges[1]), value(&edges[2])];
@@ -239,6 +253,7 @@ impl SampleBand {
                         depths[s] = if is_nearer { w } else { depths[s] };
                         sources[s] = if is_nearer { triangle.source } else { sources[s] };
                     }
+                    self.farthest[y * width + x] = least_of(depths);
                     continue;
                 }
                 for s in 0..SAMPLES {
@@ -249,9 +264,18 @@ impl SampleBand {
                     depths[s] = if is_nearer { w } else { depths[s] };
                     sources[s] = if is_nearer { triangle.source } else { sources[s] };
                 }
+                self.farthest[y * width + x] = least_of(depths);
             }
         }
     }
+}
+
+/// The least of some numbers that are not NaN, in a tree: as vectors do it.
+#[inline(always)]
+fn least_of(values: &[f32; SAMPLES]) -> f32 {
+    let least = |a: f32, b: f32| if a < b { a } else { b };
+    let [a, b, c, d, e, f, g, h] = *values;
+    least(least(least(a, e), least(c, g)), least(least(b, f), least(d, h)))
 }
 
 /// Edge function through p and q; swapping p and q negates every coefficient exactly.

@@ -8,6 +8,7 @@
 //! direction. It is evaluated at vertices and on a grid of the ground and interpolated, so it costs little and varies
 //! smoothly with the mesh.
 
+use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::prelude::*;
 
 use super::camera::{Bounds, UpAxis};
@@ -49,13 +50,21 @@ impl Occlusion {
             prepared.positions.iter().copied().zip(prepared.vertex_normals.iter().copied()).collect();
         // An offset of two texels along the normal clears the vertex's own faces.
         let visible = visibility(&maps, &points, 2.0);
+        let at_vertices: Vec<f32> = visible
+            .par_iter()
+            .zip(&points)
+            .map(|(visible, (_, normal))| gather(&directions, visible, *normal))
+            .collect();
+        let corner = |v: u32, normal: V3| {
+            // Only at creases the normals of the corners of a vertex differ.
+            let v = v as usize;
+            if normal == points[v].1 { at_vertices[v] } else { gather(&directions, &visible[v], normal) }
+        };
         let corners = prepared
             .triangles
             .par_iter()
             .zip(&prepared.corner_normals)
-            .map(|(t, normals)| {
-                std::array::from_fn(|i| gather(&directions, &visible[t.corners[i] as usize], normals[i]))
-            })
+            .map(|(t, normals)| std::array::from_fn(|i| corner(t.corners[i], normals[i])))
             .collect();
         let ground = GroundGrid::new(&prepared.bounds, up, ground, GRID[size], &directions, &maps);
         Occlusion { corners, ground }
@@ -86,20 +95,40 @@ fn visibility(maps: &[DepthMap], points: &[(V3, V3)], texels: f32) -> Vec<[f32; 
     /// Number of points per map in one pass: one map fits in the cache, all of them do not.
     const CHUNK: usize = 512;
     let mut visible = vec![[0.0; MAX_DIRECTIONS]; points.len()];
-    visible.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK)).for_each(|(visible, points)| {
-        for (k, map) in maps.iter().enumerate() {
-            let offset = texels * map.texel();
-            for (visible, points) in visible.chunks_mut(LANES).zip(points.chunks(LANES)) {
+    let chunks = visible.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK));
+    chunks.for_each(|(visible, points)| dispatch(Visibility { maps, points, texels, visible }));
+    visible
+}
+
+/// Visibility of the directions of some maps from some points.
+struct Visibility<'a> {
+    maps: &'a [DepthMap],
+    points: &'a [(V3, V3)],
+    texels: f32,
+    visible: &'a mut [[f32; MAX_DIRECTIONS]],
+}
+
+impl LaneKernel for Visibility<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for (k, map) in self.maps.iter().enumerate() {
+            let offset = self.texels * map.texel();
+            for (visible, points) in self.visible.chunks_mut(LANES).zip(self.points.chunks(LANES)) {
                 // The last block repeats its last point.
-                let block = std::array::from_fn(|i| points[i.min(points.len() - 1)]);
-                let lit = map.lit(&block.map(|(p, n)| mad(p, n, offset)));
+                let mut block = [[0.0; 3]; LANES];
+                for (i, at) in block.iter_mut().enumerate() {
+                    let (p, n) = points[i.min(points.len() - 1)];
+                    *at = mad(p, n, offset);
+                }
+                let lit = map.lit(&block);
                 for (out, lit) in visible.iter_mut().zip(lit) {
                     out[k] = lit;
                 }
             }
         }
-    });
-    visible
+    }
 }
 
 fn gather(directions: &[V3], visible: &[f32; MAX_DIRECTIONS], n: V3) -> f32 {

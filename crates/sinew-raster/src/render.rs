@@ -4,6 +4,7 @@ mod coat;
 mod pass;
 mod tile;
 
+use sinew_math::lanes::dispatch;
 use sinew_math::parallel::prelude::*;
 
 use super::backplate::{Backplate, Setting};
@@ -147,13 +148,13 @@ impl Renderer {
         let bands = image.pixels.par_chunks_mut(3 * self.width * BAND_ROWS);
         match view.background {
             Background::Studio => bands.enumerate().for_each_init(Scratch::default, |scratch, (number, pixels)| {
-                Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha: &mut [] }.draw();
+                dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha: &mut [] });
             }),
             Background::Clear => {
                 image.alpha = vec![0; self.width * self.height];
                 let bands = bands.zip(image.alpha.par_chunks_mut(self.width * BAND_ROWS));
                 bands.enumerate().for_each_init(Scratch::default, |scratch, (number, (pixels, alpha))| {
-                    Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha }.draw();
+                    dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha });
                 });
             }
         }

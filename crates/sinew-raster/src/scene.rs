@@ -126,6 +126,9 @@ pub(crate) struct Prepared {
 /// popping.
 const CREASE_BLEND: (f32, f32) = (0.5, 0.866);
 
+/// Faces within 15° of the normal of a vertex are within 30° of each other, and rounding.
+const SURELY_SMOOTH: f32 = 0.966;
+
 impl Prepared {
     pub fn new(surfaces: &[Surface<'_>]) -> Prepared {
         let mut prepared = Prepared::default();
@@ -183,31 +186,36 @@ impl Prepared {
             }
         }
         let around = |v: u32| &faces[start[v as usize] as usize..start[v as usize + 1] as usize];
-        self.corner_normals = self
-            .triangles
-            .iter()
-            .zip(&self.face_normals)
-            .map(|(t, &own)| {
-                t.corners.map(|v| {
-                    let mut sum = [0.0; 3];
-                    for &face in around(v) {
-                        let alignment = dot(own, self.face_normals[face as usize]);
-                        let weight = smoothstep(CREASE_BLEND.0, CREASE_BLEND.1, alignment);
-                        if weight > 0.0 {
-                            sum = add(sum, scale(weighted[face as usize], weight));
-                        }
-                    }
-                    unit_or(sum, own)
-                })
-            })
-            .collect();
+        // Around most vertices all faces are so near to the mean that none of their corners has a crease.
+        let mut is_smooth = vec![false; self.positions.len()];
         self.vertex_normals = (0..self.positions.len() as u32)
             .map(|v| {
                 let sum = around(v).iter().fold([0.0; 3], |sum, &face| add(sum, weighted[face as usize]));
                 // Opposite faces cancel at a fold; any of them is a better normal than none.
                 let fallback = around(v).first().map_or([0.0; 3], |&face| self.face_normals[face as usize]);
-                unit_or(sum, fallback)
+                let normal = unit_or(sum, fallback);
+                is_smooth[v as usize] =
+                    around(v).iter().all(|&face| dot(self.face_normals[face as usize], normal) > SURELY_SMOOTH);
+                normal
             })
+            .collect();
+        let corner = |v: u32, own: V3| {
+            if is_smooth[v as usize] {
+                return self.vertex_normals[v as usize];
+            }
+            let mut sum = [0.0; 3];
+            for &face in around(v) {
+                let alignment = dot(own, self.face_normals[face as usize]);
+                let weight = smoothstep(CREASE_BLEND.0, CREASE_BLEND.1, alignment);
+                if weight > 0.0 {
+                    sum = add(sum, scale(weighted[face as usize], weight));
+                }
+            }
+            unit_or(sum, own)
+        };
+        let corners = self.triangles.iter().zip(&self.face_normals);
+        self.corner_normals = corners
+            .map(|(t, &own)| [corner(t.corners[0], own), corner(t.corners[1], own), corner(t.corners[2], own)])
             .collect();
     }
 }

@@ -1,5 +1,7 @@
 //! Depth maps seen from a light, for shadows.
 
+use sinew_math::lanes::{Isa, LaneKernel, dispatch};
+
 use super::camera::Bounds;
 use super::scene::Prepared;
 use super::vector::{V3, cross, dot, frame_about};
@@ -24,8 +26,29 @@ pub(crate) struct DepthMap {
 /// Height of a texel nothing was drawn to.
 const EMPTY: f32 = f32::NEG_INFINITY;
 
+/// Draws a map of so many texels per side.
+struct Drawn<'a> {
+    prepared: &'a Prepared,
+    direction: V3,
+    size: usize,
+}
+
+impl LaneKernel for Drawn<'_> {
+    type Output = DepthMap;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> DepthMap {
+        DepthMap::drawn(self.prepared, self.direction, self.size)
+    }
+}
+
 impl DepthMap {
     pub fn new(prepared: &Prepared, direction: V3, size: usize) -> DepthMap {
+        dispatch(Drawn { prepared, direction, size })
+    }
+
+    #[inline(always)]
+    fn drawn(prepared: &Prepared, direction: V3, size: usize) -> DepthMap {
         let (tangent, bitangent) = frame_about(direction);
         debug_assert!(dot(cross(tangent, bitangent), direction) > 0.99, "frame is right-handed");
         let mut projected: Vec<V3> =
@@ -83,6 +106,7 @@ impl DepthMap {
         ]
     }
 
+    #[inline(always)]
     fn draw(&mut self, a: V3, mut b: V3, mut c: V3) {
         let (left, right) = (a[0].min(b[0]).min(c[0]), a[0].max(b[0]).max(c[0]));
         let (low, high) = (a[1].min(b[1]).min(c[1]), a[1].max(b[1]).max(c[1]));

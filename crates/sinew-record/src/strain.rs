@@ -14,18 +14,48 @@ pub(crate) struct Strain {
     pub shortest: Vec3,
 }
 
+/// A triangle at rest, to compare with many states: in its plane with the first axis along e₁, E = [[a, b], [0, c]].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RestTriangle {
+    inverse_a: f64,
+    b: f64,
+    inverse_c: f64,
+}
+
+impl RestTriangle {
+    /// `None` without area.
+    pub fn of(rest: [Vec3; 3]) -> Option<Self> {
+        let [e1, e2] = [rest[1] - rest[0], rest[2] - rest[0]];
+        let a = e1.norm();
+        let (b, c) = (e2.dot(e1) / a, e1.cross(e2).norm() / a);
+        (a > 0.0 && c > 0.0 && b.is_finite() && c.is_finite()).then(|| Self {
+            inverse_a: 1.0 / a,
+            b,
+            inverse_c: 1.0 / c,
+        })
+    }
+
+    /// The columns of F.
+    #[inline(always)]
+    fn gradient(&self, now: [Vec3; 3]) -> [Vec3; 2] {
+        let [d1, d2] = [now[1] - now[0], now[2] - now[0]];
+        let f1 = d1 * self.inverse_a;
+        [f1, (d2 - f1 * self.b) * self.inverse_c]
+    }
+
+    /// The larger principal stretch; NaN or infinite where the triangle is.
+    #[inline(always)]
+    pub fn largest_stretch(&self, now: [Vec3; 3]) -> f64 {
+        let [f1, f2] = self.gradient(now);
+        let (xx, xy, yy) = (f1.dot(f1), f1.dot(f2), f2.dot(f2));
+        let half = 0.5 * (xx - yy);
+        (0.5 * (xx + yy) + (half * half + xy * xy).sqrt()).sqrt()
+    }
+}
+
 /// The strain of a triangle; `None` without area at rest.
 pub(crate) fn strain(rest: [Vec3; 3], now: [Vec3; 3]) -> Option<Strain> {
-    let [e1, e2] = [rest[1] - rest[0], rest[2] - rest[0]];
-    let [d1, d2] = [now[1] - now[0], now[2] - now[0]];
-    // In the plane at rest with the first axis along e1: E = [[a, b], [0, c]].
-    let a = e1.norm();
-    let (b, c) = (e2.dot(e1) / a, e1.cross(e2).norm() / a);
-    if !(a > 0.0 && c > 0.0 && b.is_finite() && c.is_finite()) {
-        return None;
-    }
-    let f1 = d1 * (1.0 / a);
-    let f2 = (d2 - f1 * b) * (1.0 / c);
+    let [f1, f2] = RestTriangle::of(rest)?.gradient(now);
     let (xx, xy, yy) = (f1.dot(f1), f1.dot(f2), f2.dot(f2));
     let (mean, radius) = (0.5 * (xx + yy), (0.5 * (xx - yy)).hypot(xy));
     let stretches = [(mean + radius).sqrt(), (mean - radius).max(0.0).sqrt()];
@@ -55,6 +85,7 @@ mod tests {
         });
         let Strain { stretches: [large, small], shortest } = strain(TRIANGLE, moved).unwrap();
         assert!((large - 2.0).abs() < 1e-12 && (small - 1.0).abs() < 1e-12, "{large} {small}");
+        assert!((RestTriangle::of(TRIANGLE).unwrap().largest_stretch(moved) - 2.0).abs() < 1e-12);
         // The y axis, turned.
         assert!((shortest.dot(Vec3::new(0.0, -angle.sin(), angle.cos())).abs() - 1.0).abs() < 1e-12);
         let [large, small] = strain(TRIANGLE, TRIANGLE.map(|x| x * 0.5)).unwrap().stretches;

@@ -265,7 +265,8 @@ impl<'a> Journal<'a> {
         if self.checkpoint_written.elapsed() >= self.interval {
             self.checkpoint(simulation)?;
         }
-        if self.manifest_written.elapsed() >= MANIFEST_INTERVAL {
+        // The first frame is what whoever polls has waited for longest.
+        if self.manifest.frames == 1 || self.manifest_written.elapsed() >= MANIFEST_INTERVAL {
             self.write_manifest()?;
         }
         Ok(())

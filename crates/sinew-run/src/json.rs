@@ -1,7 +1,7 @@
 //! The outcome of a run as JSON, for programs.
 
 use serde_json::{Map, Value, json};
-use sinew_fem::StepReport;
+use sinew_fem::{OutputFigures, StepReport};
 use sinew_record::artist::ArtistFacts;
 
 use crate::expect::Checked;
@@ -33,7 +33,20 @@ impl RunOutcome {
             "notes": self.notes,
             "warnings": self.warnings,
             "characters": self.artist.as_ref().map(ArtistFacts::to_json),
+            "figures": self.figures_json(),
         })
+    }
+
+    /// Numbers about single files: by file, a title and an object for each row.
+    pub(crate) fn figures_json(&self) -> Value {
+        let row = |figures: &OutputFigures, row: &Vec<f64>| -> Value {
+            figures.columns.iter().cloned().zip(row.iter().map(|value| json!(value))).collect::<Map<_, _>>().into()
+        };
+        let of_file = |figures: &OutputFigures| {
+            let rows: Vec<Value> = figures.rows.iter().map(|values| row(figures, values)).collect();
+            (figures.file.clone(), json!({ "title": figures.title, "rows": rows }))
+        };
+        self.figures.iter().map(of_file).collect::<Map<_, _>>().into()
     }
 }
 

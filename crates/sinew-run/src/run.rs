@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use sinew_fem::model::Model;
 use sinew_fem::report::StepTiming;
-use sinew_fem::{Frame, Hold, Interrupt, RecordError, Recorder, Simulation, StepError, StepReport};
+use sinew_fem::{Frame, Hold, Interrupt, OutputFigures, RecordError, Recorder, Simulation, StepError, StepReport};
 use sinew_record::artist::{ArtistFacts, Spent, Watch};
 use sinew_record::costume::Wardrobe;
 use sinew_record::report::{self, BodyStatistics};
@@ -108,6 +108,8 @@ pub struct RunOutcome {
     pub bodies: Vec<BodyStatistics>,
     /// The artist's report; `None` without characters, or without a report.
     pub artist: Option<ArtistFacts>,
+    /// Numbers about single files, such as distances of corrective shapes from the flesh.
+    pub figures: Vec<OutputFigures>,
     /// Hash of the final positions and velocities: equal bits give equal hashes.
     pub hash: u64,
     /// Number of frames that were recomputed because the run was resumed.
@@ -337,6 +339,7 @@ pub(crate) fn run_once(
     finished.and(kept)?;
     let mut outcome = stepped.into_outcome(scene, &simulation, compile_time);
     outcome.notes.extend(recorders.iter().flat_map(|recorder| recorder.notes()));
+    outcome.figures = recorders.iter().flat_map(|recorder| recorder.figures()).collect();
     if !outcome.interrupted {
         for rule in &rules {
             outcome.expectations.push(rule.evaluate(&outcome.history)?);

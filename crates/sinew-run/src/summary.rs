@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use sinew_fem::RecordError;
+use sinew_fem::{OutputFigures, RecordError};
 use sinew_record::record::write_file;
 use sinew_record::report::{ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, page};
 use sinew_scene::format_number;
@@ -23,7 +23,12 @@ pub(crate) fn write(scene: &Scene, outcome: &mut RunOutcome, folder: &Path) -> R
         let path = path.with_extension("json");
         let text = format!(
             "{:#}\n",
-            json!({ "scene": scene.source.name(), "frames": outcome.frames, "characters": facts.to_json() })
+            json!({
+                "scene": scene.source.name(),
+                "frames": outcome.frames,
+                "characters": facts.to_json(),
+                "figures": outcome.figures_json(),
+            })
         );
         write_file(&path, text.as_bytes())?;
         outcome.outputs.push(path);
@@ -64,7 +69,7 @@ fn data(scene: &Scene, outcome: &RunOutcome, folder: &Path) -> ReportData {
                 passed: check.reached.then_some(check.passed),
             })
             .collect(),
-        tables: outcome.study.iter().map(study_table).collect(),
+        tables: outcome.study.iter().map(study_table).chain(outcome.figures.iter().map(figures_table)).collect(),
         times: history.times().to_vec(),
         probes: history.names().iter().map(series).collect(),
         bodies: outcome.bodies.clone(),
@@ -120,6 +125,14 @@ fn study_table(study: &StudyOutcome) -> Table {
     let orders = study.orders.iter().map(|order| order.map_or("none".into(), |order| format!("{order:.3}")));
     rows.push(["order".to_string(), String::new()].into_iter().chain(orders).collect());
     Table { title: "Study".into(), columns, rows }
+}
+
+fn figures_table(figures: &OutputFigures) -> Table {
+    Table {
+        title: format!("{}: {}", figures.file, figures.title),
+        columns: figures.columns.clone(),
+        rows: figures.rows.iter().map(|row| row.iter().map(|value| format!("{value:.3e}")).collect()).collect(),
+    }
 }
 
 fn timing(node: &TimingNode) -> TimingRow {

@@ -6,8 +6,8 @@
 //! half a cell to the side of the interface, and the mean of these distances is zero on it, up to the square of half a
 //! cell over the radius of curvature.
 
-use rayon::prelude::*;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 
 use super::constraint::{Constraint, MAX_SHEETS, Sheets};
 use super::labeled_cell::{BACKGROUND, Label};

@@ -15,6 +15,7 @@ mod closest;
 mod impact;
 mod leaf_pairs;
 mod nearest;
+mod plain_fans;
 mod ray;
 mod surface_topology;
 mod surface_tree;

@@ -8,6 +8,7 @@ use sinew_math::parallel::for_each_block_mut;
 
 use super::box_tree::{Bounds, BoxTree, Node, Root};
 use super::leaf_pairs::{LEAF_SIZE, LeafElements, LeafScratch};
+use super::plain_fans::PlainFans;
 use super::surface_topology::SurfaceTopology;
 use super::swept_box::SweptBox;
 use crate::mesh::{Aabb, triangles_intersect};
@@ -76,6 +77,8 @@ pub struct SurfaceTree {
     elements: LeafElements,
     tasks: Tasks,
     batches: Vec<Batch>,
+    /// Where triangles that share a vertex cannot cross; built by the first search for crossings.
+    fans: Option<PlainFans>,
 }
 
 impl SurfaceTree {
@@ -118,6 +121,7 @@ impl SurfaceTree {
             elements,
             tasks: Tasks::default(),
             batches: Vec::new(),
+            fans: None,
         }
     }
 
@@ -212,9 +216,12 @@ impl SurfaceTree {
     ///
     /// Signs are exact. Triangles that share a vertex cross when they also meet elsewhere, triangles that share an edge
     /// when one is folded onto the other. If there are more than `limit` pairs, the tree determines which are returned.
-    pub fn crossings(&self, vertices: &[Vec3], limit: usize) -> Vec<[u32; 2]> {
+    pub fn crossings(&mut self, vertices: &[Vec3], limit: usize) -> Vec<[u32; 2]> {
         use sinew_math::parallel::prelude::*;
-        let mut tasks = Tasks::default();
+        let mut fans =
+            self.fans.take().unwrap_or_else(|| PlainFans::new(self.vertex_boxes.len(), &self.topology.triangles));
+        fans.look(vertices);
+        let mut tasks = std::mem::take(&mut self.tasks);
         self.collect_tasks(&mut tasks);
         let found: Vec<Vec<[u32; 2]>> = tasks
             .pairs
@@ -222,12 +229,13 @@ impl SurfaceTree {
             .map(|task| {
                 let mut crossing = Vec::new();
                 self.tree.descend(&mut vec![*task], Node::is_leaf, |a, b| {
-                    self.add_leaf_crossings(vertices, a, b, &mut crossing);
+                    self.add_leaf_crossings(vertices, &fans, [a, b], &mut crossing);
                     crossing.truncate(limit);
                 });
                 crossing
             })
             .collect();
+        (self.tasks, self.fans) = (tasks, Some(fans));
         let mut pairs: Vec<[u32; 2]> = found.into_iter().flatten().take(limit).collect();
         pairs.sort_unstable();
         pairs
@@ -261,19 +269,32 @@ impl SurfaceTree {
         self.tasks = tasks;
     }
 
-    fn add_leaf_crossings(&self, vertices: &[Vec3], a: u32, b: u32, crossing: &mut Vec<[u32; 2]>) {
+    fn add_leaf_crossings(&self, vertices: &[Vec3], fans: &PlainFans, [a, b]: [u32; 2], found: &mut Vec<[u32; 2]>) {
         let boxes = self.tree.slot_boxes();
         let places = |triangle: [u32; 3]| triangle.map(|v| vertices[v as usize]);
-        for i in self.tree.node(a).slots().filter(|i| boxes[*i].overlaps(self.tree.node_box(b))) {
+        // Triangles of either leaf that are near the other one.
+        let mut near = [[0; LEAF_SIZE]; 2];
+        let counts = [(a, b), (b, a)].map(|(own, other)| {
+            let list = &mut near[usize::from(own == b && a != b)];
+            let mut count = 0;
+            for slot in self.tree.node(own).slots() {
+                list[count] = slot;
+                count += usize::from(boxes[slot].overlaps(self.tree.node_box(other)));
+            }
+            count
+        });
+        let (first_near, second_near) = (&near[0][..counts[0]], &near[usize::from(a != b)][..counts[1]]);
+        for (k, &i) in first_near.iter().enumerate() {
             let first = self.tree.item(i);
             let s = self.triangles()[first as usize];
             let (x, bounds) = (places(s), Aabb::from_points(&places(s)));
-            for j in self.tree.node(b).slots() {
-                if (a == b && j <= i) || !boxes[i].overlaps(&boxes[j]) {
-                    continue;
-                }
+            let others = if a == b { &second_near[k + 1..] } else { second_near };
+            for &j in others.iter().filter(|&&j| boxes[i].overlaps(&boxes[j])) {
                 let second = self.tree.item(j);
                 let t = self.triangles()[second as usize];
+                if fans.are_plain_neighbors(s, t) {
+                    continue;
+                }
                 let y = places(t);
                 // Without the margins, most pairs are separate.
                 if !bounds.overlaps(&Aabb::from_points(&y)) {
@@ -282,7 +303,7 @@ impl SurfaceTree {
                 let is_crossing =
                     if first < second { triangles_intersect(s, t, x, y) } else { triangles_intersect(t, s, y, x) };
                 if is_crossing {
-                    crossing.push([first.min(second), first.max(second)]);
+                    found.push([first.min(second), first.max(second)]);
                 }
             }
         }

@@ -227,6 +227,33 @@ fn crossings_equal_self_intersections_of_the_merged_mesh() {
     assert!(some.len() == 7 && some.iter().all(|pair| expected.contains(pair)) && some.is_sorted());
 }
 
+/// Crumpled more and more: from no triangle that crosses another to most of them, neighbors included.
+#[test]
+fn crossings_of_a_crumpled_sphere_are_all_found() {
+    let sphere = icosphere(1.0, 4).unwrap();
+    let mut tree = SurfaceTree::new(
+        sphere.positions().len(),
+        sphere.triangles().to_vec(),
+        vec![0; sphere.triangle_count()],
+        vec![true],
+    );
+    let mut counts = Vec::new();
+    for size in [0.0, 0.01, 0.03, 0.06, 0.2] {
+        let crumple = |(k, x): (usize, &Vec3)| {
+            let k = k as f64;
+            *x + Vec3::new((12.9 * k).sin(), (78.2 * k).cos(), (37.7 * k).sin()) * size
+        };
+        let positions: Vec<Vec3> = sphere.positions().iter().enumerate().map(crumple).collect();
+        let expected =
+            TriMesh::new(positions.clone(), sphere.triangles().to_vec()).unwrap().self_intersections(usize::MAX);
+        tree.rebuild(&positions);
+        tree.refit(&positions, &positions, &[0.0]);
+        assert_eq!(tree.crossings(&positions, usize::MAX), expected, "crumpled by {size}");
+        counts.push(expected.len());
+    }
+    assert!(counts[0] == 0 && counts[4] > sphere.triangle_count() && counts.is_sorted(), "{counts:?}");
+}
+
 /// The two triangles at an edge, and no third.
 #[test]
 fn edges_know_their_triangles() {

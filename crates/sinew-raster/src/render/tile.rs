@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use sinew_math::lanes::{Isa, LaneKernel};
+
 use super::super::backplate::LightLattice;
 use super::super::coverage::{BAND_ROWS, Binned, NOTHING, SampleBand, TILE};
 use super::super::shade::display;
@@ -32,8 +34,18 @@ struct Tile {
     rows: Range<usize>,
 }
 
+impl LaneKernel for Band<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.draw();
+    }
+}
+
 impl Band<'_> {
-    pub fn draw(self) {
+    #[inline(always)]
+    fn draw(self) {
         let Band { pass, binned, scratch: Scratch { samples, lattice }, number, pixels, alpha } = self;
         let width = pass.width;
         let first_row = number * BAND_ROWS;

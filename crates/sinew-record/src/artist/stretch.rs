@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use crate::strain::strain;
+use crate::strain::RestTriangle;
 
 /// Fraction of the skin, by area at rest, that stays below the reported stretch.
 const MOST: f64 = 0.99;
@@ -11,6 +11,8 @@ const MOST: f64 = 0.99;
 pub(super) struct Skin {
     rest: Vec<Vec3>,
     triangles: Vec<[u32; 3]>,
+    /// Each triangle at rest, unless it has no area there.
+    at_rest: Vec<Option<RestTriangle>>,
     areas: Vec<f64>,
     area: f64,
 }
@@ -32,7 +34,8 @@ impl Skin {
         };
         let areas: Vec<f64> = triangles.iter().map(area).collect();
         let area = areas.iter().sum();
-        Self { rest, triangles: triangles.to_vec(), areas, area }
+        let at_rest = triangles.iter().map(|t| RestTriangle::of(t.map(|v| rest[v as usize]))).collect();
+        Self { rest, triangles: triangles.to_vec(), at_rest, areas, area }
     }
 
     /// Vertices at rest \[m\].
@@ -46,11 +49,11 @@ impl Skin {
 
     /// Stretches for the vertices at `now` \[m\].
     pub fn stretches(&self, now: &[Vec3]) -> Stretches {
-        let stretch = |t: &[u32; 3]| {
-            let corners = |places: &[Vec3]| t.map(|v| places[v as usize]);
-            strain(corners(&self.rest), corners(now)).map_or(f64::NAN, |strain| strain.stretches[0])
+        let stretch = |(t, at_rest): (&[u32; 3], &Option<RestTriangle>)| {
+            let stretch = at_rest.map_or(f64::NAN, |rest| rest.largest_stretch(t.map(|v| now[v as usize])));
+            if stretch.is_finite() { stretch } else { f64::NAN }
         };
-        let of_triangles: Vec<f64> = self.triangles.iter().map(stretch).collect();
+        let of_triangles: Vec<f64> = self.triangles.iter().zip(&self.at_rest).map(stretch).collect();
         let known = || of_triangles.iter().copied().filter(|stretch| !stretch.is_nan());
         let (largest, smallest) = (known().fold(0.0, f64::max), known().fold(f64::INFINITY, f64::min));
         let most = self.quantile(&of_triangles);

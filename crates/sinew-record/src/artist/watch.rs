@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sinew_fem::contact::Party;
 use sinew_fem::model::Model;
-use sinew_fem::regions::{Region, cell_states, regions_of};
+use sinew_fem::regions::{Region, RestCells, regions_of};
 use sinew_fem::surface_check::{CrossingFinder, Crossings, SurfaceCheck, SurfacePlaces};
 use sinew_fem::{BodyFrame, Frame, Interrupt, StepReport, StepTiming};
 use sinew_geometry::TriMesh;
@@ -94,6 +94,7 @@ struct Watched {
     /// Whether the scene has self-contact for its surface.
     is_kept_apart: bool,
     regions: Vec<Region>,
+    cells: RestCells,
     skin: Skin,
     facts: BodyFacts,
     /// Skin in the frame with the largest stretch, and stretches of its triangles.
@@ -278,6 +279,7 @@ impl Watched {
             place: pose(data.position, data.rotation.as_ref()),
             is_kept_apart: group.is_some_and(|group| model.surfaces.rule(group, group).is_some()),
             regions,
+            cells: RestCells::of(&of_model.mesh),
             skin: Skin::new(surface.positions(of_model.mesh.positions()), &surface.triangles),
             facts,
             worst_skin: (Vec::new(), Vec::new()),
@@ -286,7 +288,7 @@ impl Watched {
     }
 
     fn look(&mut self, frame: usize, body: &BodyFrame<'_>) {
-        let cells = cell_states(body.mesh, body.positions);
+        let cells = self.cells.states(body.mesh, body.positions);
         for (region, facts) in self.regions.iter().zip(&mut self.facts.regions) {
             let state = region.state(&cells);
             if state.volume_change.abs() > facts.volume_change.value.abs() {

@@ -1,6 +1,6 @@
 //! A recorder that forwards every n-th frame.
 
-use sinew_fem::{Frame, RecordError, Recorder};
+use sinew_fem::{Frame, OutputFigures, RecordError, Recorder};
 
 /// Forwards every `every`-th frame, and the first, to another recorder.
 pub struct Every<R> {
@@ -33,5 +33,9 @@ impl<R: Recorder> Recorder for Every<R> {
 
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
+    }
+
+    fn figures(&self) -> Vec<OutputFigures> {
+        self.inner.figures()
     }
 }

@@ -13,7 +13,7 @@ mod usd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sinew_fem::{Frame, RecordError, Recorder};
+use sinew_fem::{Frame, OutputFigures, RecordError, Recorder};
 use sinew_geometry::shape::Pose;
 use sinew_io::gltf::animated::{MorphNormals, fit_morph_targets, shaded_frames};
 use sinew_math::Vec3;
@@ -80,6 +80,7 @@ pub(crate) struct SkinRecorder {
     whole: Option<[f64; 2]>,
     files: Vec<PathBuf>,
     notes: Vec<String>,
+    figures: Vec<OutputFigures>,
     is_finished: bool,
 }
 
@@ -118,6 +119,7 @@ impl SkinRecorder {
             whole: None,
             files: Vec::new(),
             notes: Vec::new(),
+            figures: Vec::new(),
             is_finished: false,
         })
     }
@@ -354,6 +356,10 @@ impl Recorder for SkinRecorder {
 
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
+    }
+
+    fn figures(&self) -> Vec<OutputFigures> {
+        self.figures.clone()
     }
 }
 

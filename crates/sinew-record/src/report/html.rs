@@ -32,9 +32,7 @@ pub fn page(data: &ReportData) -> String {
         super::artist::sections(&mut html, facts);
     }
     expectations(&mut html, data);
-    for table in &data.tables {
-        section(&mut html, &table.title, &table_html(table));
-    }
+    put_tables(&mut html, &data.tables);
     plots(&mut html, data);
     convergence(&mut html, data);
     meshes(&mut html, data);
@@ -112,6 +110,21 @@ pub fn judged_sheet(title: &str, headline: &Headline<'_>, tables: &[Table], plot
     laid_out(title, &head, tables, plots, &notes)
 }
 
+/// Tables of more rows are folded up.
+const LONG_TABLE: usize = 40;
+
+fn put_tables<'a>(html: &mut String, tables: impl IntoIterator<Item = &'a Table>) {
+    for table in tables {
+        let count = table.rows.len();
+        if count > LONG_TABLE {
+            let title = escaped(&table.title);
+            let _ = writeln!(html, "<details><summary>{title} ({count})</summary>{}</details>", table_html(table));
+        } else {
+            section(html, &table.title, &table_html(table));
+        }
+    }
+}
+
 fn laid_out(title: &str, head: &str, tables: &[Table], plots: &[Plot], end: &str) -> String {
     let mut sections = String::new();
     for table in tables {
@@ -151,21 +164,11 @@ pub fn comparison(
             &format!("<div class=\"views\">{figures}</div>"),
         );
     }
-    let (long, short): (Vec<&Table>, Vec<&Table>) = tables.iter().partition(|table| table.rows.len() > 40);
-    for table in short {
-        section(&mut sections, &table.title, &table_html(table));
-    }
+    let (long, short): (Vec<&Table>, Vec<&Table>) = tables.iter().partition(|table| table.rows.len() > LONG_TABLE);
+    put_tables(&mut sections, short);
     let drawn: String = plots.iter().map(Plot::to_html).collect();
     section(&mut sections, "A (solid) and B (dashed)", &format!("<div class=\"plots\">{drawn}</div>"));
-    for table in long {
-        let title = escaped(&table.title);
-        let _ = writeln!(
-            sections,
-            "<details><summary>{title} ({})</summary>{}</details>",
-            table.rows.len(),
-            table_html(table)
-        );
-    }
+    put_tables(&mut sections, long);
     list(&mut sections, "Notes", notes);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{a} and {b}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>Two runs</h1><p>A is <code>{a}</code>, B is <code>{b}</code>.</p></header>\n{sections}</main>\n{}\n<script>\n{}</script>\n</body>\n</html>\n",

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use sinew_math::parallel::prelude::*;
 use sinew_anatomy::field::{DistanceField, FieldOptions};
 use sinew_anatomy::mesher;
 use sinew_anatomy::morph::Morph;
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use sinew_scene::{Dimension, format_quantity};
 
 use super::build::Bench;

@@ -1,11 +1,11 @@
 //! Which cells of a tissue are tendon and which are aponeurosis.
 
-use sinew_math::parallel::prelude::*;
 use sinew_anatomy::Solid;
 use sinew_anatomy::field::{DistanceField, fields_from_labels};
 use sinew_anatomy::mesher;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use sinew_scene::recipe::tissue::{Label, Tissue};
 use sinew_scene::{Diagnostic, Recipe};
 

@@ -5,8 +5,8 @@
 //! not only the simulated one. How to find the weights for other motions stands in `extras` of the document
 //! (`docs/guide/correctives.md`).
 
-use serde_json::{Value, json};
-use sinew_fem::RecordError;
+use serde_json::{Map, Value, json};
+use sinew_fem::{OutputFigures, RecordError};
 use sinew_math::parallel::prelude::*;
 use sinew_math::{Mat3, Quaternion, Vec3};
 use sinew_rig::correctives::{Correctives, Observation, Place, fit};
@@ -31,6 +31,16 @@ struct PoseError {
     time: f64,
     corrected: [f64; 2],
     blended: [f64; 2],
+}
+
+/// Names of the numbers of [`PoseError::row`].
+const POSE_COLUMNS: [&str; 5] = ["time", "mean", "largest", "blended_mean", "blended_largest"];
+
+impl PoseError {
+    fn row(&self) -> [f64; 5] {
+        let ([mean, largest], [blended_mean, blended_largest]) = (self.corrected, self.blended);
+        [self.time, mean, largest, blended_mean, blended_largest]
+    }
 }
 
 /// A piece with a skin, and its first vertex among those of all such pieces.
@@ -303,13 +313,19 @@ impl SkinRecorder {
         ));
         let mut worst: Vec<&PoseError> = errors.iter().collect();
         worst.sort_by(|a, b| b.corrected[0].total_cmp(&a.corrected[0]));
+        self.figures.push(OutputFigures {
+            file: file.clone(),
+            title: "Corrective shapes: distances from the flesh in each pose [m]".into(),
+            columns: POSE_COLUMNS.map(String::from).to_vec(),
+            rows: errors.iter().map(|pose| pose.row().to_vec()).collect(),
+        });
         let told = worst.iter().take(TOLD).map(|pose| {
             let [mean, blended] = [pose.corrected[0], pose.blended[0]].map(millimeters);
             format!("{mean} mm at {} s (blend skinning {blended})", format_number((1e3 * pose.time).round() / 1e3))
         });
         let told: Vec<String> = told.collect();
         if !told.is_empty() {
-            let all = "all poses are in `extras.correctives.poses` of the file";
+            let all = "all poses are in `report.json` and in `extras.correctives.poses` of the file";
             self.notes.push(format!("{file}: worst poses, in the mean: {}; {all}", told.join(", ")));
         }
     }
@@ -369,9 +385,7 @@ fn description(rig: &Rig, found: &Correctives, errors: &[PoseError]) -> Value {
         })
     });
     let poses = errors.iter().map(|pose| {
-        let [mean, largest] = pose.corrected;
-        let [blended_mean, blended_largest] = pose.blended;
-        json!({"time": pose.time, "mean": mean, "largest": largest, "blended_mean": blended_mean, "blended_largest": blended_largest})
+        POSE_COLUMNS.iter().zip(pose.row()).map(|(name, value)| (name.to_string(), json!(value))).collect::<Map<_, _>>()
     });
     json!({
         "version": 2,
