@@ -8,7 +8,6 @@
 
 use sinew_geometry::{Aabb, CellMesh};
 use sinew_math::Vec3;
-use sinew_math::parallel::prelude::*;
 
 use super::improve::improve_on;
 use super::labeled_cell::{BACKGROUND, Label};

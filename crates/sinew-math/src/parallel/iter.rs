@@ -192,6 +192,14 @@ pub unsafe trait Parallel: Sized + Sync {
         is_found.into_inner()
     }
 
+    /// The first item for which `f` holds.
+    fn find_first(self, f: impl Fn(&Self::Item) -> bool + Sync) -> Option<Self::Item>
+    where
+        Self::Item: Send,
+    {
+        self.find_map_first(|item| f(&item).then_some(item))
+    }
+
     /// What `f` makes of the first item of which it makes something.
     fn find_map_first<T: Send>(self, f: impl Fn(Self::Item) -> Option<T> + Sync) -> Option<T> {
         let found = self.by_block(|found: &mut Option<T>, item| {
