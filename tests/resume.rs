@@ -47,8 +47,21 @@ fn max_frames() -> usize {
     if std::env::var_os("SINEW_FULL").is_some() { 24 } else { 4 }
 }
 
-/// Scenes whose first frames take as long as those of all others; only `SINEW_FULL=1` kills them.
-const SLOW: [&str; 3] = ["lattice/contraction.toml", "contact/funnel.toml", "contact/funnel_penalty.toml"];
+/// Scenes whose first frames take as long as those of all others, and which resume nothing that others do not; only
+/// `SINEW_FULL=1` kills them.
+const SLOW: [&str; 11] = [
+    "anatomy/cover.toml",
+    "anatomy/flex.toml",
+    "bench/cube.toml",
+    "contact/bone_inside.toml",
+    "contact/funnel.toml",
+    "contact/funnel_penalty.toml",
+    "contact/hertz_sphere.toml",
+    "lattice/contraction.toml",
+    "muscle/convergence.toml",
+    "muscle/convergence_step.toml",
+    "validation/locking_cantilever.toml",
+];
 
 fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     let name = path.strip_prefix(support::root()).unwrap().to_string_lossy().replace(['/', '\\'], "-");
