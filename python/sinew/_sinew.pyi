@@ -4,7 +4,7 @@ Muscle, flesh and skin: from anatomy to simulated tissue.
 """
 
 import numpy.typing as npt
-from _typeshed import SupportsGetItem
+from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsFloat, SupportsIndex, final
@@ -121,6 +121,52 @@ class Control:
     def values(self, /) -> list[float]:
         """
         Values of all channels, in the order of their names.
+        """
+
+@final
+class Cover:
+    """
+    Coarse tetrahedra around a mesh of fine ones, which they carry along.
+
+    Where parts of the fine mesh pass through one cell without being connected in it, each has a copy of the cell with nodes
+    of its own, so that they can move apart.
+    """
+    def __new__(cls, /, mesh: Mesh, *, cell: Any) -> Cover:
+        """
+        Covers the tetrahedra of a mesh with cells of a lattice; `cell` is their long edge, in m or a text such as "12 mm".
+        """
+    def __repr__(self, /) -> str: ...
+    def carry(self, /, old: Any) -> npt.NDArray[Any]:
+        """
+        After `redo`: values at the new nodes (positions, velocities) from those at the nodes of the cover before.
+        """
+    def embed(self, /, positions: Any) -> npt.NDArray[Any]:
+        """
+        Positions of the fine nodes when the coarse ones are at `positions`; also of velocities and displacements.
+        """
+    @property
+    def fractions(self, /) -> npt.NDArray[Any]:
+        """
+        Fraction of each coarse cell that is inside the fine mesh.
+        """
+    @property
+    def parts(self, /) -> int:
+        """
+        Number of connected parts, equal to that of the fine mesh.
+        """
+    @property
+    def positions(self, /) -> npt.NDArray[Any]:
+        """
+        Positions of the coarse nodes [m], shape (n, 3).
+        """
+    def redo(self, /, mesh: Mesh, old_cells: Any) -> Cover:
+        """
+        The cover of a mesh whose cells were removed, separated or split: `old_cells` names for each of its cells the cell of
+        the old mesh that it was, or was a part of. `carry` of the result leads from the old nodes to the new ones.
+        """
+    def to_mesh(self, /) -> Mesh:
+        """
+        The coarse cells.
         """
 
 @final
@@ -435,6 +481,53 @@ class Mesh:
         """
 
 @final
+class Model:
+    """
+    What was made of a recipe: bones as surfaces, all other tissues as tetrahedra with attachments and fibers. Immutable.
+    """
+    def __repr__(self, /) -> str: ...
+    def cover(self, /, tissue: str) -> Mesh | None:
+        """
+        The coarse mesh around a tissue. The fields `cover_nodes` and `cover_weights` of its own mesh lead from one to the
+        other. None for bones and without `[cover]` in the recipe.
+        """
+    @property
+    def facts(self, /) -> dict[str, Any]:
+        """
+        Facts of all tissues by name, as in `model.toml`: volumes, numbers of cells, angles, attachments.
+        """
+    @property
+    def folder(self, /) -> Path | None:
+        """
+        Its folder; None for models in memory.
+        """
+    def mesh(self, /, tissue: str) -> Mesh:
+        """
+        Cells of a tissue: attachments are sets of nodes, `belly`, `tendon` and `aponeurosis` sets of cells, fibers the cell
+        field `fiber`. The surface of a bone.
+        """
+    @property
+    def notes(self, /) -> list[str]:
+        """
+        What a person should know.
+        """
+    @property
+    def problems(self, /) -> dict[str, str]:
+        """
+        Why tissues are missing: messages by the name of the tissue.
+        """
+    @property
+    def stages(self, /) -> dict[str, float]:
+        """
+        Stages that ran, with their time [s]; none that did not change since the last build into the same folder.
+        """
+    @property
+    def tissues(self, /) -> list[str]:
+        """
+        Names of the tissues that were made.
+        """
+
+@final
 class Picture:
     """
     A picture or an animation; notebooks display it.
@@ -459,6 +552,51 @@ class Picture:
     def size(self, /) -> tuple[int, int]:
         """
         Width and height in pixels.
+        """
+
+@final
+class Recipe:
+    """
+    A recipe: how images and surfaces become bones, muscles, attachments, fibers and meshes. Immutable.
+    """
+    def __new__(cls, /, source: Any, *, name: str = "recipe", folder: str | PathLike[str] | None = None) -> Recipe:
+        """
+        Reads a recipe from TOML text or from a dict with the same keys.
+
+        In a dict, a `Volume` can take the place of an image file and a `Mesh` that of a surface. `name` appears in messages,
+        and file names are relative to `folder` (default: the current one). Raises `SceneError` with all mistakes at once.
+        """
+    def __repr__(self, /) -> str: ...
+    def build(self, /, output: str | PathLike[str] | None = None, *, only: SupportsGetItem[int, str] | None = None) -> Model:
+        """
+        Builds the model. With `output`, a folder, all files are written there and stages that did not change are not made
+        again; without one the model stays in memory. `only` are names of tissues to make.
+
+        A tissue that cannot be made is in `problems` of the model; the others are made.
+        """
+    @staticmethod
+    def draft(volume: Volume) -> Recipe:
+        """
+        A recipe for all labels of a volume: kinds and attachments are guessed from their names and from what touches what.
+        """
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Recipe:
+        """
+        Reads a recipe file.
+        """
+    @property
+    def text(self, /) -> str:
+        """
+        The text of the recipe.
+        """
+    @property
+    def tissues(self, /) -> list[str]:
+        """
+        Names of its tissues.
+        """
+    def to_dict(self, /) -> Any:
+        """
+        The recipe as a dict.
         """
 
 @final
@@ -961,6 +1099,101 @@ class Step:
     def unconverged(self, /) -> int:
         """
         Steps stopped by an iteration budget before they converged.
+        """
+
+@final
+class Volume:
+    """
+    An image: labels of tissues, or gray values, and where its voxels are. Immutable.
+
+    The world is that of NIfTI: x to the right of the patient, y to the front, z up, in meters. Arrays have the shape (x,
+    y, z) of the image, as in nibabel.
+    """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __new__(cls, /, voxels: Any, *, spacing: Any | None = None, origin: Any | None = None, affine: Any | None = None, names: dict[SupportsIndex, str] | None = None) -> Volume:
+        """
+        A volume from an array of shape (x, y, z): whole numbers are labels from 0 (background) to 65535, other numbers gray
+        values.
+
+        `spacing` is the way from a voxel to the next: one length or three, in m or as texts such as "0.8 mm"; `origin` is the
+        center of the first voxel. `affine`, of shape (4, 4) in m, stands for both and may turn the axes. `names` is a dict
+        of names by label.
+        """
+    def __reduce__(self, /) -> tuple[Any, Any]: ...
+    def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(voxels: Any, affine: Any, names: dict[SupportsIndex, str], colors: dict[SupportsIndex, SupportsLenAndGetItem[SupportsFloat | SupportsIndex]], notes: SupportsGetItem[int, str]) -> Volume: ...
+    @property
+    def affine(self, /) -> npt.NDArray[Any]:
+        """
+        From indices of voxels to places in the world [m], shape (4, 4).
+        """
+    @property
+    def colors(self, /) -> dict[int, list[float]]:
+        """
+        Colors by label, as far as the file has them: red, green, blue from 0 to 1.
+        """
+    @property
+    def counts(self, /) -> dict[int, int]:
+        """
+        Number of voxels by label, for labels that voxels have.
+        """
+    def distance(self, /, labels: Any, *, band: SupportsFloat | SupportsIndex = 4.0) -> Volume:
+        """
+        Signed distance to the surface of a tissue [m], negative inside: gray values at the same voxels.
+
+        `labels` are names or numbers, one or several. Distances are exact near the surface and limited to `band` voxels.
+        """
+    @property
+    def has_labels(self, /) -> bool:
+        """
+        Whether the voxels are labels; otherwise they are gray values.
+        """
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Volume:
+        """
+        Reads NIfTI, NRRD, MetaImage, DICOM, or a folder of DICOM or PNG slices.
+        """
+    @property
+    def names(self, /) -> dict[int, str]:
+        """
+        Names by label, as far as the file has them.
+        """
+    @property
+    def notes(self, /) -> list[str]:
+        """
+        What a person should know: units that were guessed, axes that are sheared, parts left out.
+        """
+    def save(self, /, path: str | PathLike[str]) -> None:
+        """
+        Writes .nii, .nii.gz or .nrrd.
+        """
+    @property
+    def shape(self, /) -> tuple[int, int, int]:
+        """
+        Number of voxels along each axis.
+        """
+    @property
+    def spacing(self, /) -> tuple[float, float, float]:
+        """
+        Way from a voxel to the next along each axis [m].
+        """
+    def surface(self, /, labels: Any, *, cell: Any) -> Mesh:
+        """
+        The surface of a tissue: closed, with edges of about `cell` (in m, or a text such as "2 mm").
+        """
+    def tetrahedra(self, /, labels: Any | None = None, *, cell: Any, method: str = "stuffed", improve: bool = True) -> Mesh:
+        """
+        Tetrahedra that end at the surfaces of tissues, with cells of `cell` (in m, or a text such as "4 mm").
+
+        `labels` are names or numbers; by default all but the background. Several become one mesh, whose cells share faces
+        where tissues touch; the cell field `label` has the numbers, and each name is a set of cells. `method` is "stuffed",
+        which bounds all angles, or "compressed", for one tissue, with the better worst angle.
+        """
+    @property
+    def voxels(self, /) -> Any:
+        """
+        What the voxels hold, shape (x, y, z): labels as uint16 or gray values as float32. A read-only view.
         """
 
 def command(arguments: SupportsGetItem[int, str]) -> tuple[int, str, str]:

@@ -304,8 +304,9 @@ fn fibers_follow_a_template_by_axes_and_by_landmarks() {
     let laplace = fibers_of(&belly_of(&built(&coarse, None)));
     for fibers in [String::new(), format!(", landmarks = {marks}")] {
         let found = angles(&laplace, &fibers_of(&with(&fibers, &coarse)));
-        // Cells of a template differ by some degrees from cell to cell, more where the tendon begins.
-        assert!(found[found.len() / 2] < 6.0, "{} degrees, {fibers}", found[found.len() / 2]);
+        // Fibers are constant in cells a quarter as thick as the belly, and the middles of attachments of some ten nodes
+        // tilt the axes; a wrong frame is off by 40 degrees and more.
+        assert!(found[found.len() / 2] < 12.0, "{} degrees, {fibers}", found[found.len() / 2]);
     }
     // What is no template is told at the key; bones are made.
     let model = built(&format!("{RECIPE}fibers = {{ by = \"template\", file = \"Cargo.toml\" }}\n"), None);
@@ -360,7 +361,7 @@ fn folds_and_overlaps_are_told_at_their_keys_and_other_tissues_are_made() {
     let swapped =
         "{ from = [0.022, 0, 0.045], to = [0.022, 0, 0.075] }, { from = [0.022, 0, 0.075], to = [0.022, 0, 0.045] }";
     let (message, model) = told(&format!("{RECIPE}\n[morph]\nlandmarks = [{}, {swapped}]\n", fixed.join(", ")));
-    assert!(message.contains("belly: the landmarks fold space at (") && message.contains("landmarks = ["), "{message}");
+    assert!(message.contains("belly: the landmarks fold space at (") && message.contains("change places"), "{message}");
     assert!(model.tissue("foot").is_ok() && model.tissue("belly").is_err(), "{message}");
 
     let image = "[image]\nphantom = { name = \"calf\", voxel = \"8 mm\" }\n[mesh]\ncell = \"16 mm\"\n";

@@ -185,7 +185,7 @@ fn notes(bench: &Bench<'_>, index: usize, facts: &ModelTissue) -> Result<Vec<Str
     let wanted = cells::cell_of(bench, index);
     if facts.cell > 0.0 && facts.cell < wanted {
         let [wanted, cell] = [wanted, facts.cell].map(|size| format_quantity(size, Dimension::LENGTH));
-        notes.push(format!("too thin for cells of {wanted}: it has cells of {cell}"));
+        notes.push(format!("too thin for cells of {wanted}, made of cells of {cell}"));
     }
     if let Some(source) = image::source_of(&bench.images, tissue).filter(|_| !tissue.labels.is_empty()) {
         let contents = source.contents(&bench.shop, bench.recipe)?;

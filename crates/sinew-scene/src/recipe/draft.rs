@@ -222,6 +222,9 @@ fn length_text(value: f64) -> String {
     format_quantity(format!("{value:.2e}").parse().unwrap_or(value), Dimension::LENGTH)
 }
 
+/// Labels with fewer voxels hold no cell of two voxels.
+const LEAST: f64 = 8.0;
+
 /// The recipe as text, with comments.
 pub fn recipe_text(params: &DraftParams) -> String {
     let mut text = format!(
@@ -237,6 +240,11 @@ pub fn recipe_text(params: &DraftParams) -> String {
     for label in &params.labels {
         let Some(kind) = kind_of(&label.name) else { continue };
         if kind == Kind::Tendon && owner_of(&label.name, &params.labels).is_some() {
+            continue;
+        }
+        if label.volume < LEAST * params.voxel.powi(3) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\n# {:?} is left out: it has too few voxels for a cell.", label.name);
             continue;
         }
         write_tissue(&mut text, label, kind, params);
@@ -332,7 +340,9 @@ mod tests {
             two("lung", &[]),
             two("biceps", &[("humerus", 0.3), ("radius", 0.0)]),
         ];
+        let labels = [labels, vec![DraftLabel { volume: 2.7e-8, ..label("speck", &[]) }]].concat();
         let text = recipe_text(&DraftParams { image: "Cargo.toml".into(), voxel: 3e-3, labels });
+        assert!(text.contains("# \"speck\" is left out") && !text.contains("name = \"speck\""), "{text}");
         assert_eq!(text.matches("keep_parts = 2").count(), 1, "{text}");
         assert!(text.contains("# of 2 in the image") && text.contains("within = \"6 mm\""), "{text}");
         assert!(Recipe::from_text(&text, "a.toml", env!("CARGO_MANIFEST_DIR")).is_ok(), "{text}");
