@@ -17,6 +17,9 @@ use super::super::console::Console;
 const RUNS: usize = 5;
 /// Part of a cell within which a boundary node of the compressed mesher counts as on the surface.
 const ON_SURFACE: f64 = 0.01;
+/// Points of the surface that are tried for the nearest one, and steps to each.
+const FEET: usize = 30;
+const ROOT_STEPS: usize = 40;
 
 /// Options of `sinew bench mesher`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +49,7 @@ struct Extremes {
     open: usize,
     min_dihedral: Option<f64>,
     max_dihedral: f64,
-    /// Largest |φ| on the boundary of smooth shapes, in cells.
+    /// Largest distance of the boundary of smooth shapes from their surface, in cells.
     hausdorff: f64,
     /// Boundary nodes within a hundredth of a cell of the surface, and all.
     on_surface: [usize; 2],
@@ -99,11 +102,37 @@ impl Extremes {
     }
 }
 
-/// Distance of a point near the surface from it, in cells. Formulas are lower bounds of distances, so it is |φ| over the
-/// slope; near edges of a formula, where slopes cancel, over a tenth at least.
+/// Distance of a point from a surface near it, in cells. Formulas are lower bounds of distances, so it is the way to the
+/// nearest of some points of the surface: the root along the gradient, then that below the point's foot on the tangent
+/// plane, again and again.
 fn nearness(solid: &dyn Solid, p: Vec3, cell: f64) -> f64 {
-    let distance = solid.distance(p).abs();
-    if distance == 0.0 { 0.0 } else { distance / (cell * solid.gradient(p, 0.01 * cell).norm().max(0.1)) }
+    let (mut q, mut normal) = root(solid, p, cell);
+    let mut nearest = q.distance(p);
+    for _ in 0..FEET {
+        // Good enough for a maximum that is a third of a cell.
+        if nearest < 0.1 * cell {
+            break;
+        }
+        let foot = p - normal * normal.dot(p - q);
+        (q, normal) = root(solid, q.lerp(foot, 0.5), cell);
+        nearest = nearest.min(q.distance(p));
+    }
+    nearest / cell
+}
+
+/// A point of the surface near another one, and the normal there.
+fn root(solid: &dyn Solid, mut q: Vec3, cell: f64) -> (Vec3, Vec3) {
+    let mut normal = Vec3::zero();
+    for _ in 0..ROOT_STEPS {
+        let (distance, gradient) = (solid.distance(q), solid.gradient(q, 0.01 * cell));
+        let slope = gradient.norm();
+        normal = gradient / slope.max(1e-9);
+        if distance.abs() < 1e-4 * cell * slope {
+            break;
+        }
+        q -= normal * (distance / slope.max(1e-3)).clamp(-0.2 * cell, 0.2 * cell);
+    }
+    (q, normal)
 }
 
 /// Runs the benchmark.

@@ -20,6 +20,8 @@ const MOST: usize = MAX_SHEETS + 1;
 const ASIDE: f64 = 0.5;
 /// Slope of the outer distance below which it says nothing: the node is deeper than [`ASIDE`].
 const FLAT: f64 = 0.3;
+/// A place less far aside must see the outer surface farther away by this many cells.
+const GAIN: f64 = 0.02;
 /// A solid nearer than this many cells to an exposed node is at it, even if none of its cells is.
 const HIDDEN: f64 = 0.05;
 /// No rim.
@@ -30,6 +32,7 @@ pub(crate) struct Sides<'a> {
     field: &'a Field<'a>,
     labels: Vec<NodeLabels>,
     rims: Vec<Rim>,
+    cell: f64,
 }
 
 /// The first labels around a node, the background before all others.
@@ -41,14 +44,8 @@ struct NodeLabels {
     rim: u32,
 }
 
-/// Where solids meet the background: from where each of them is seen.
-#[derive(Clone, Copy, Default)]
-struct Rim {
-    /// From the node to the side of each solid \[m\].
-    aside: [Vec3; MAX_SHEETS],
-    /// Away from all of them, of length one.
-    outward: Vec3,
-}
+/// Where solids meet the background: the ways from the node to the side of each solid \[m\].
+type Rim = [Vec3; MAX_SHEETS];
 
 impl NodeLabels {
     fn add(&mut self, label: Label) {
@@ -86,7 +83,27 @@ impl<'a> Sides<'a> {
         }
         raw.on_surface = sides.par_iter().map(|side| side.count > 1).collect();
         let rims = rims_of(raw, labels, &sides, rims as usize, ASIDE * cell);
-        Self { field, labels: sides, rims }
+        let mut all = Self { field, labels: sides, rims, cell };
+        all.narrow_rims(&raw.positions);
+        all
+    }
+
+    /// Looks less far aside where a solid is too narrow for that: from beyond its other side it would seem to end.
+    fn narrow_rims(&mut self, positions: &[Vec3]) {
+        let narrowed = |(side, p): (&NodeLabels, &Vec3)| {
+            let rim = self.rims.get(side.rim as usize)?;
+            let solids = &side.all()[1..];
+            let seen = |part: f64| (part, self.outer(solids, &rim.map(|way| way * part), *p));
+            let narrower = [0.5, 0.25, 0.125].map(seen);
+            let (part, _) = narrower
+                .into_iter()
+                .fold(seen(1.0), |best, other| if other.1 < best.1 - GAIN * self.cell { other } else { best });
+            (part < 1.0).then_some((side.rim, part))
+        };
+        let found: Vec<(u32, f64)> = self.labels.par_iter().zip(positions).filter_map(narrowed).collect();
+        for (rim, part) in found {
+            self.rims[rim as usize] = self.rims[rim as usize].map(|way| way * part);
+        }
     }
 
     /// Half the difference of the distances of two solids: both change along the normal.
@@ -96,8 +113,19 @@ impl<'a> Sides<'a> {
 
     /// Distance from the outer surface of some solids that touch at a node.
     fn outer(&self, solids: &[Label], rim: &Rim, p: Vec3) -> f64 {
-        let seen = solids.iter().zip(rim.aside).map(|(solid, aside)| self.field.value(*solid, p + aside));
+        let seen = solids.iter().zip(rim).map(|(solid, aside)| self.field.value(*solid, p + *aside));
         seen.sum::<f64>() / solids.len() as f64
+    }
+
+    /// Gradients of the distances by central differences.
+    fn gradients(&self, node: u32, p: Vec3, step: f64) -> [Vec3; MAX_SHEETS] {
+        let along = |k: usize| {
+            let way = Vec3::unit(k) * step;
+            let (ahead, behind) = (self.distances(node, p + way), self.distances(node, p - way));
+            std::array::from_fn::<f64, MAX_SHEETS, _>(|sheet| (ahead[sheet] - behind[sheet]) / (2.0 * step))
+        };
+        let [x, y, z] = [along(0), along(1), along(2)];
+        std::array::from_fn(|sheet| Vec3::new(x[sheet], y[sheet], z[sheet]))
     }
 
     fn rim(&self, node: u32) -> Option<&Rim> {
@@ -142,9 +170,9 @@ fn rims_of(raw: &RawMesh, labels: &[Label], sides: &[NodeLabels], count: usize, 
         let ways: Vec<Vec3> = (0..solids).map(|k| sum[k] / f64::from(cells[k].max(1))).collect();
         let mean = ways.iter().copied().sum::<Vec3>() / solids.max(1) as f64;
         let spread = ways.iter().map(|way| (*way - mean).norm()).sum::<f64>() / solids.max(1) as f64;
-        let mut rim = Rim { outward: -mean.normalized(), ..Rim::default() };
+        let mut rim = Rim::default();
         if spread > 0.0 {
-            ways.iter().zip(&mut rim.aside).for_each(|(way, to)| *to = (*way - mean) * (aside / spread));
+            ways.iter().zip(&mut rim).for_each(|(way, to)| *to = (*way - mean) * (aside / spread));
         }
         rim
     };
@@ -171,15 +199,10 @@ impl Constraint for Sides<'_> {
     }
 
     fn sheets(&self, node: u32, p: Vec3, step: f64) -> Sheets {
-        let along = |k: usize| {
-            let way = Vec3::unit(k) * step;
-            let (ahead, behind) = (self.distances(node, p + way), self.distances(node, p - way));
-            std::array::from_fn::<f64, MAX_SHEETS, _>(|sheet| (ahead[sheet] - behind[sheet]) / (2.0 * step))
-        };
-        let [x, y, z] = [along(0), along(1), along(2)];
-        let mut gradients: [Vec3; MAX_SHEETS] = std::array::from_fn(|sheet| Vec3::new(x[sheet], y[sheet], z[sheet]));
-        if let Some(rim) = self.rim(node).filter(|_| gradients[0].norm() < FLAT) {
-            gradients[0] = rim.outward;
+        let mut gradients = self.gradients(node, p, step);
+        if self.rim(node).is_some() && gradients[0].norm() < FLAT {
+            // Deeper than the interface is looked at from: farther differences see the outside.
+            gradients[0] = self.gradients(node, p, self.cell)[0];
         }
         Sheets::new(gradients)
     }
