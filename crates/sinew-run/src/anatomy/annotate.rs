@@ -1,7 +1,10 @@
 //! Stage `annotate`: where a tissue is attached to bones, which of its cells are tendon, and where its fibers run.
 
 use sinew_anatomy::Solid;
-use sinew_anatomy::annotate::{AnnotateError, AttachRule, Boundary, FiberOptions, Growth, attach_all, fibers_between};
+use sinew_anatomy::annotate::{
+    AnnotateError, AttachRule, Boundary, FiberOptions, Growth, Leaning, attach_all, end_nodes, fibers_between,
+    lean_by_place,
+};
 use sinew_anatomy::field::DistanceField;
 use sinew_geometry::fibers::Pennation;
 use sinew_geometry::{Aabb, CellMesh, MeshField};
@@ -16,7 +19,7 @@ use super::stage::{Made, Trouble};
 use super::{field, morph};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Name of the field of fiber directions.
 pub(super) const FIBER: &str = "fiber";
 /// Names of the sets of cells.
@@ -99,18 +102,19 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&dyn Soli
     let tissue = &bench.recipe.tissue[index];
     let morph = morph::of(bench)?;
     let near = |attach: &AttachedTo| {
-        let points = attach.near.iter().map(|near| morph::place(&morph, Vec3::from(*near)));
-        (!attach.near.is_empty()).then(|| Balls { centers: points.collect(), radius: attach.radius })
+        let places = |points: &[[f64; 3]]| points.iter().map(|p| morph::place(&morph, Vec3::from(*p))).collect();
+        let [near, away] = [&attach.near, &attach.away].map(|points| places(points));
+        (!attach.near.is_empty()).then_some(Places { near, away, radius: attach.radius })
     };
-    let balls: Vec<Option<Balls>> = tissue.attach.iter().map(near).collect();
-    let rules: Vec<AttachRule<'_>> = (tissue.attach.iter().zip(bones).zip(&balls))
-        .map(|((attach, bone), ball)| AttachRule {
+    let places: Vec<Option<Places>> = tissue.attach.iter().map(near).collect();
+    let rules: Vec<AttachRule<'_>> = (tissue.attach.iter().zip(bones).zip(&places))
+        .map(|((attach, bone), places)| AttachRule {
             muscle: &tissue.name,
             bone: &attach.bone,
             solid: *bone,
             within: attach.within,
             growth: if attach.grow > 0.0 { Growth::Distance(attach.grow) } else { Growth::None },
-            only: ball.as_ref().map(|balls| balls as &dyn Solid),
+            only: places.as_ref().map(|balls| balls as &dyn Solid),
         })
         .collect();
     let found = attach_all(&Boundary::new(mesh), &rules);
@@ -118,19 +122,22 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&dyn Soli
     Ok(found.into_iter().map(|attachment| attachment.nodes).collect())
 }
 
-/// Balls of one radius around points.
-struct Balls {
-    centers: Vec<Vec3>,
+/// Balls of one radius around points, less what is nearer to other points.
+struct Places {
+    near: Vec<Vec3>,
+    away: Vec<Vec3>,
     radius: f64,
 }
 
-impl Solid for Balls {
+impl Solid for Places {
     fn distance(&self, p: Vec3) -> f64 {
-        self.centers.iter().map(|center| (p - *center).norm() - self.radius).fold(f64::INFINITY, f64::min)
+        let least = |points: &[Vec3]| points.iter().map(|q| (p - *q).norm()).fold(f64::INFINITY, f64::min);
+        let near = least(&self.near);
+        (near - self.radius).max(0.5 * (near - least(&self.away)))
     }
 
     fn bounds(&self) -> Aabb {
-        Aabb::from_points(&self.centers).grown(self.radius)
+        Aabb::from_points(&self.near).grown(self.radius)
     }
 }
 
@@ -153,7 +160,11 @@ fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -
         Some(TissueFibers::Laplace(fibers)) => fibers.clone(),
         None => LaplaceFibers::default(),
     };
-    let [from, to] = ends(tissue, &spec, sets);
+    let [mut from, mut to] = ends(tissue, &spec, sets);
+    if spec.lengthwise {
+        let reach = REACH * mean_edge(mesh);
+        [from, to] = [end_nodes(mesh, &from, &to, reach), end_nodes(mesh, &to, &from, reach)];
+    }
     let pennation = match spec.pennation {
         0.0 => Pennation::None,
         angle => Pennation::Towards { normal: Vec3::from(spec.lean), angle },
@@ -163,7 +174,22 @@ fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -
         let path = if tissue.fibers.is_some() { "fibers" } else { "attach" };
         told(bench, &format!("tissue[{index}].{path}"), &format!("{}: {error}", tissue.name))
     })?;
-    Ok(Some(found.directions))
+    let morph = morph::of(bench)?;
+    let leanings = spec.leaning.iter().map(|leaning| Leaning {
+        at: morph::place(&morph, Vec3::from(leaning.at)),
+        toward: Vec3::from(leaning.lean),
+        angle: leaning.pennation,
+    });
+    Ok(Some(lean_by_place(mesh, &found.directions, &leanings.collect::<Vec<_>>())))
+}
+
+/// Around a node of an attachment the muscle is searched this far for what goes on beyond it \[mean edges\].
+const REACH: f64 = 4.0;
+
+/// Mean length of the edges of cells \[m\].
+fn mean_edge(mesh: &CellMesh) -> f64 {
+    // Six tetrahedra with edges of mean length l fill about 0.7 l³.
+    (mesh.volume() / mesh.cell_count() as f64 * 8.5).cbrt()
 }
 
 /// Nodes where fibers start and end.

@@ -3,6 +3,7 @@
 //! This comes after smoothing, which would eat thin tendons. Parts that are other tissues are taken as smoothed, so the
 //! order of tissues does not matter.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
@@ -24,7 +25,7 @@ use super::field;
 use super::stage::{Made, Trouble};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Parts below this fraction of the largest are specks.
 const SPECK: f64 = 0.01;
@@ -50,11 +51,12 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
         for (k, step) in tissue.csg.iter().enumerate() {
             steps.push(step_of(bench, index, k, step, smooth)?);
         }
-        for (tube, spec) in tendons.into_iter().zip(&tissue.tendon) {
-            steps.push((Operation::Union, Box::new(tube)));
-            // The end within the bone only makes sure that they meet.
-            let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
-            steps.push((Operation::Difference, Box::new(Shared(bone))));
+        if !tendons.is_empty() {
+            // The ends within bones only make sure that they meet.
+            let bones: BTreeSet<&str> = tissue.tendon.iter().map(|tendon| tendon.to.as_str()).collect();
+            let bones = bones.into_iter().map(|bone| bench.shop.get(named(bench, index, bone, smooth)?).map(Shared));
+            steps.push((Operation::Union, Box::new(AnyOf(tendons))));
+            steps.push((Operation::Difference, Box::new(AnyOf(bones.collect::<Result<_, _>>()?))));
         }
         let mut shape = DistanceField::clone(&start);
         for (operation, solid) in steps {
@@ -114,6 +116,19 @@ impl Solid for Shared {
 
     fn bounds(&self) -> Aabb {
         self.0.bounds()
+    }
+}
+
+/// Several solids as one.
+struct AnyOf<S>(Vec<S>);
+
+impl<S: Solid> Solid for AnyOf<S> {
+    fn distance(&self, p: Vec3) -> f64 {
+        self.0.iter().map(|solid| solid.distance(p)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn bounds(&self) -> Aabb {
+        self.0.iter().fold(Aabb::EMPTY, |all, solid| all.union(&solid.bounds()))
     }
 }
 
