@@ -1,6 +1,6 @@
 //! `sinew bench anatomy`: the arm phantom from noisy labels without tendons to a model, against the truth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -38,6 +38,10 @@ pub struct Arguments {
     #[arg(long)]
     clean: bool,
 
+    /// Makes meshes of this tissue only; may be given several times
+    #[arg(long, value_name = "TISSUE")]
+    only: Vec<String>,
+
     /// Keeps the model in this folder
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
@@ -61,7 +65,8 @@ pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure
     };
     let text = phantom_recipe(&image, cell, Some(arguments.cover.unwrap_or(4.0 * cell)));
     let recipe = Recipe::from_text(&text, "arm.toml", ".")?;
-    let options = || BuildOptions { folder: Some(&folder), ..BuildOptions::default() };
+    let only: Option<BTreeSet<String>> = (!arguments.only.is_empty()).then(|| arguments.only.iter().cloned().collect());
+    let options = || BuildOptions { folder: Some(&folder), only: only.clone(), ..BuildOptions::default() };
     console.note("first build");
     let start = Instant::now();
     let model = build(&recipe, &options())?;
@@ -117,7 +122,7 @@ fn stage_seconds(model: &Model) -> BTreeMap<String, f64> {
 struct Compared {
     name: String,
     in_one_piece: bool,
-    cover_has_its_parts: Option<bool>,
+    cover_has_its_parts: bool,
     image_volume_error: f64,
     volume_error: f64,
     surface_voxels: f64,
@@ -135,10 +140,7 @@ fn compared(phantom: &Phantom, model: &Model, folder: &Path, image: &PhantomImag
         model.file.tissue.iter().filter(|tissue| tissue.kind == Kind::Muscle && tissue.mesh.is_some()).collect();
     let row = |facts: &&ModelTissue| {
         let mesh = load(&folder.join(facts.mesh.as_ref()?)).ok()?;
-        let cover = facts.cover.as_ref().and_then(|cover| load(&folder.join(cover)).ok());
-        let parts = cover.map(|cover| cover.components().count == facts.components);
-        let found = compare(phantom, facts, &mesh, [&truth, &seen], image.voxel);
-        Some(Compared { cover_has_its_parts: parts, ..found })
+        Some(compare(phantom, facts, &mesh, [&truth, &seen], image.voxel))
     };
     let rows: Vec<Compared> = muscles.par_iter().filter_map(row).collect();
     let worst = |value: &dyn Fn(&Compared) -> f64| rows.iter().map(value).fold(0.0, f64::max);
@@ -163,7 +165,7 @@ fn compared(phantom: &Phantom, model: &Model, folder: &Path, image: &PhantomImag
     json!({
         "muscles": rows.len(),
         "in_one_piece": count(&|row| row.in_one_piece),
-        "cover_has_its_parts": count(&|row| row.cover_has_its_parts == Some(true)),
+        "cover_has_its_parts": count(&|row| row.cover_has_its_parts),
         "image_volume_within_2_percent": count(&|row| row.image_volume_error.abs() <= 0.02),
         "volume_within_2_percent": count(&|row| row.volume_error.abs() <= 0.02),
         "surface_within_a_voxel": count(&|row| row.surface_voxels <= 1.0),
@@ -231,7 +233,7 @@ fn compare(
     Compared {
         name: facts.name.clone(),
         in_one_piece: facts.components == 1 && facts.attach.iter().all(|at| at.nodes > 0),
-        cover_has_its_parts: None,
+        cover_has_its_parts: facts.cover_components == facts.components,
         image_volume_error: volume(seen) / volume(truth) - 1.0,
         volume_error: made / volume(truth) - 1.0,
         surface_voxels: surface_error(phantom, &all, mesh) / voxel,
@@ -267,14 +269,7 @@ fn percentile(values: &mut [f64], share: f64) -> f64 {
 
 /// Area of the boundary that is attached in both, divided by the area attached in either. A node has a third of the area
 /// of its triangles; in truth it is attached within a voxel of where the muscle is.
-fn jaccard(
-    phantom: &Phantom,
-    mesh: &CellMesh,
-    bellies: &[usize],
-    kind: AttachmentKind,
-    word: &str,
-    voxel: f64,
-) -> f64 {
+fn jaccard(phantom: &Phantom, mesh: &CellMesh, bellies: &[usize], kind: AttachmentKind, word: &str, voxel: f64) -> f64 {
     let at: Vec<_> = phantom.attachments.iter().filter(|at| at.kind == kind && bellies.contains(&at.belly)).collect();
     let mut found = vec![false; mesh.node_count()];
     for (_, nodes) in mesh.node_sets().iter().filter(|(name, _)| name.starts_with(word)) {

@@ -44,7 +44,8 @@ pub fn end_nodes(mesh: &CellMesh, attachment: &[u32], other: &[u32], reach: f64)
         }
         farthest - way[*node as usize]
     };
-    let reached: Vec<u32> = attachment.iter().copied().filter(|node| way.get(*node as usize).is_some_and(|way| way.is_finite())).collect();
+    let reached: Vec<u32> =
+        attachment.iter().copied().filter(|node| way.get(*node as usize).is_some_and(|way| way.is_finite())).collect();
     let beyond: Vec<f64> = reached.par_iter().map(beyond).collect();
     let mut least: BTreeMap<u32, f64> = BTreeMap::new();
     for (node, beyond) in reached.iter().zip(&beyond) {

@@ -83,9 +83,7 @@ impl Phantom {
             AttachmentKind::Origin => seen.s,
             AttachmentKind::Insertion => unit.sweep.length() - seen.s,
         };
-        seen.distance <= tolerance
-            && from_end <= attachment.reach
-            && bone.distance(p) <= tolerance
+        seen.distance <= tolerance && from_end <= attachment.reach && bone.distance(p) <= tolerance
     }
 
     /// Unit direction of the fibers of a belly or a tendon through a point, from origin to insertion; at the angle of

@@ -169,7 +169,7 @@ fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -
         0.0 => Pennation::None,
         angle => Pennation::Towards { normal: Vec3::from(spec.lean), angle },
     };
-    let options = FiberOptions { pennation, ..FiberOptions::default() };
+    let options = FiberOptions { pennation, tolerance: TOLERANCE, ..FiberOptions::default() };
     let found = fibers_between(mesh, &from, &to, &options).map_err(|error| {
         let path = if tissue.fibers.is_some() { "fibers" } else { "attach" };
         told(bench, &format!("tissue[{index}].{path}"), &format!("{}: {error}", tissue.name))
@@ -182,6 +182,9 @@ fn fibers(bench: &Bench<'_>, index: usize, mesh: &CellMesh, sets: &[Vec<u32>]) -
     });
     Ok(Some(lean_by_place(mesh, &found.directions, &leanings.collect::<Vec<_>>())))
 }
+
+/// Relative residual of potentials: directions are right to far less than a degree.
+const TOLERANCE: f64 = 1e-7;
 
 /// Around a node of an attachment the muscle is searched this far for what goes on beyond it \[mean edges\].
 const REACH: f64 = 4.0;

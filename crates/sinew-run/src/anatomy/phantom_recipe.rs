@@ -157,7 +157,7 @@ fn groups<'a>(attachments: &[&'a Attachment]) -> Vec<Group<'a>> {
 
 fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
     let bone = &phantom.tissues[group.places[0].bone].name;
-    let places = group.places.iter().map(|at| places(phantom, at));
+    let places = group.places.iter().map(|at| places(phantom, at, voxel));
     let (near, away): (Vec<Vec<Vec3>>, Vec<Vec<Vec3>>) = places.unzip();
     let (near, away) = (near.concat(), away.concat());
     // Surfaces of images are a voxel off, and tubes of missing tendons are wider than the tendons.
@@ -174,13 +174,15 @@ fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
 }
 
 /// Points of the line of a muscle along which it is grown to the bone, and some beyond.
-fn places(phantom: &Phantom, at: &Attachment) -> (Vec<Vec3>, Vec<Vec3>) {
+fn places(phantom: &Phantom, at: &Attachment, voxel: f64) -> (Vec<Vec3>, Vec<Vec3>) {
     let line = from_end(phantom, at);
     let total = line.last().map_or(0.0, |last| last.1);
     let last = (at.reach - EDGE).max(0.0);
     let count = (last / CENTERS).ceil() as usize;
     let near = (0..=count).map(|k| along(&line, last * k as f64 / count.max(1) as f64)).collect();
-    let away = (0..AWAY).map(|k| at.reach + EDGE + CENTERS * k as f64).filter(|s| *s < total);
+    // Ends of missing tendons are at most about as far from where they should be.
+    let slack = if at.tissue == at.belly { 0.0 } else { voxel };
+    let away = (0..AWAY).map(|k| at.reach + EDGE + slack + CENTERS * k as f64).filter(|s| *s < total);
     (near, away.map(|s| along(&line, s)).collect())
 }
 

@@ -20,7 +20,7 @@ use sinew_scene::{Diagnostic, Recipe};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
-use super::cells::told;
+use super::cells::{self, told};
 use super::field;
 use super::stage::{Made, Trouble};
 
@@ -41,6 +41,9 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
         return Ok(own.clone());
     }
     let mut key = KeyBuilder::new("shape", VERSION).input(own.digest).text(&own_words(tissue));
+    if !tissue.tendon.is_empty() {
+        key = key.number(cells::cell_of(bench, index));
+    }
     for name in others(tissue) {
         key = key.input(named(bench, index, name, smooth)?.digest);
     }
@@ -54,9 +57,14 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
         if !tendons.is_empty() {
             // The ends within bones only make sure that they meet.
             let bones: BTreeSet<&str> = tissue.tendon.iter().map(|tendon| tendon.to.as_str()).collect();
-            let bones = bones.into_iter().map(|bone| bench.shop.get(named(bench, index, bone, smooth)?).map(Shared));
+            // What is grown into the bone is half a cell deep: a tendon that is flat on it would be too thin for cells.
+            let depth = -0.5 * cells::cell_of(bench, index);
+            let bones = bones.into_iter().map(|bone| {
+                let bone = bench.shop.get(named(bench, index, bone, smooth)?)?;
+                Ok(Grown(bone, depth))
+            });
             steps.push((Operation::Union, Box::new(AnyOf(tendons))));
-            steps.push((Operation::Difference, Box::new(AnyOf(bones.collect::<Result<_, _>>()?))));
+            steps.push((Operation::Difference, Box::new(AnyOf(bones.collect::<Result<Vec<_>, Trouble>>()?))));
         }
         let mut shape = DistanceField::clone(&start);
         for (operation, solid) in steps {
@@ -103,19 +111,6 @@ fn named<'a>(
     match at.and_then(|at| smooth.get(at)?.as_ref().ok()) {
         Some(made) => Ok(made),
         None => Err(told(bench, &format!("tissue[{index}]"), &format!("`{name}`, which it needs, could not be made"))),
-    }
-}
-
-/// A field that is shared.
-struct Shared(Arc<DistanceField>);
-
-impl Solid for Shared {
-    fn distance(&self, p: Vec3) -> f64 {
-        self.0.distance(p)
-    }
-
-    fn bounds(&self) -> Aabb {
-        self.0.bounds()
     }
 }
 
