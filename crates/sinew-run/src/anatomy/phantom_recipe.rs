@@ -42,11 +42,19 @@ pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> St
             TissueKind::Muscle | TissueKind::Tendon => continue,
         };
         let _ = write!(text, "\n[[tissue]]\nname = \"{0}\"\nkind = \"{kind}\"\nlabels = [\"{0}\"]\n", tissue.name);
+        if kind == "bone" && has_specks(image) {
+            text.push_str("repair = [{ keep_parts = 1 }]\n");
+        }
     }
     for muscle in phantom.muscles() {
         write_muscle(&mut text, &phantom, muscle, image, cell);
     }
     text
+}
+
+/// Whether flaws tear specks off.
+fn has_specks(image: &PhantomImage) -> bool {
+    image.noise > 0.0 || image.wrong_labels > 0
 }
 
 fn image_line(image: &PhantomImage) -> String {
@@ -104,7 +112,7 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     if !without_tendons && !tendons.is_empty() {
         let _ = writeln!(text, "tendon_labels = [{}]", names(&tendons));
     }
-    if image.noise > 0.0 || image.wrong_labels > 0 {
+    if has_specks(image) {
         let _ = writeln!(text, "repair = [{{ keep_parts = {} }}]", bellies.len());
     }
     let attachments: Vec<&Attachment> =
