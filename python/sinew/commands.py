@@ -824,6 +824,7 @@ def bench_anatomy(
     cell: Word | None = None,
     cover: Word | None = None,
     clean: bool = False,
+    only: Many | None = None,
     keep: Word | None = None,
 ) -> Any:
     """The arm phantom from noisy labels without tendons to a model: time, memory, and errors against the truth.
@@ -832,9 +833,10 @@ def bench_anatomy(
     - ``cell``: Size of the cells [default: twice the voxels]
     - ``cover``: Size of the cells of the cover [default: four cells]
     - ``clean``: Shows tendons in the image and makes no noise
+    - ``only``: Makes meshes of this tissue only; may be given several times
     - ``keep``: Keeps the model in this folder
     """
-    return call_json(["bench", "anatomy"], [], {"--voxel": voxel, "--cell": cell, "--cover": cover, "--clean": clean, "--keep": keep})
+    return call_json(["bench", "anatomy"], [], {"--voxel": voxel, "--cell": cell, "--cover": cover, "--clean": clean, "--only": only, "--keep": keep})
 
 
 def bench_python(

@@ -154,6 +154,8 @@ const PIECES: usize = 12;
 pub struct SplineTube {
     /// Points of the center line and radii, from piece to piece \[m\].
     pieces: Vec<(Vec3, f64)>,
+    /// Boxes around every [`PIECES`] pieces, which spare most of them.
+    boxes: Vec<Aabb>,
 }
 
 impl SplineTube {
@@ -170,7 +172,12 @@ impl SplineTube {
             pieces.extend((0..PIECES).map(|s| catmull_rom(knots, s as f64 / PIECES as f64)));
         }
         pieces.push(points[last]);
-        Some(Self { pieces })
+        let around = |run: &[(Vec3, f64)]| {
+            run.iter().fold(Aabb::EMPTY, |all, (p, r)| all.union(&Aabb { min: *p, max: *p }.grown(*r)))
+        };
+        let starts = (0..pieces.len() - 1).step_by(PIECES);
+        let boxes = starts.map(|start| around(&pieces[start..=(start + PIECES).min(pieces.len() - 1)])).collect();
+        Some(Self { pieces, boxes })
     }
 
     /// Points of the center line, with radii \[m\].
@@ -202,7 +209,15 @@ impl Solid for SplineTube {
             let (t, near) = near_on_segment(p, [pair[0].0, pair[1].0]);
             (p - near).norm() - (pair[0].1 + (pair[1].1 - pair[0].1) * t)
         };
-        self.pieces.windows(2).map(piece).fold(alone, f64::min)
+        let mut least = alone;
+        for (k, around) in self.boxes.iter().enumerate() {
+            let apart = around.distance_squared(p).sqrt();
+            if apart == 0.0 || apart < least {
+                let run = &self.pieces[k * PIECES..=((k + 1) * PIECES).min(self.pieces.len() - 1)];
+                least = run.windows(2).map(piece).fold(least, f64::min);
+            }
+        }
+        least
     }
 
     fn bounds(&self) -> Aabb {

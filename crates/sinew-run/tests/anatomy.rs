@@ -106,6 +106,48 @@ fn a_model_has_bones_muscles_attachments_fibers_and_covers() {
     assert!((shaft.volume() / volume - 1.0).abs() < 0.08, "{}", shaft.volume() / volume);
 }
 
+/// Mean of a component of the fibers of the belly.
+fn mean_of_fibers(model: &Model, axis: usize) -> f64 {
+    let mesh = model.tissue("belly").and_then(|tissue| tissue.mesh.clone()).expect("cells");
+    let values = &mesh.cell_fields()["fiber"].values;
+    values.iter().skip(axis).step_by(3).sum::<f64>() / mesh.cell_count() as f64
+}
+
+#[test]
+fn attachments_end_where_they_are_told_and_fibers_lean_by_place() {
+    let plain = built(RECIPE, None);
+    let origin = r#"{ name = "origin", bone = "shaft", within = "3 mm""#;
+    let bounds = r#", near = [["1 cm", 0, "9 cm"]], radius = "10 cm", away = [["1 cm", 0, "5 cm"]]"#;
+    let fibers = r#"fibers = { by = "laplace", lengthwise = true, leaning = [
+        { at = ["22 mm", 0, "6 cm"], pennation = "20 deg", lean = [0, 1, 0] },
+        { at = [0, 0, "5 m"], pennation = "40 deg", lean = [0, -1, 0] },
+    ] }"#;
+    let told = built(&(RECIPE.replace(origin, &format!("{origin}{bounds}")) + fibers), None);
+    assert_eq!(told.problems, []);
+    let heights = |model: &Model| -> Vec<f64> {
+        let mesh = model.tissue("belly").and_then(|tissue| tissue.mesh.clone()).expect("cells");
+        mesh.node_sets()["origin"].iter().map(|node| mesh.positions()[*node as usize].z).collect()
+    };
+    // The plane between both points is at 7 cm.
+    assert!(heights(&plain).iter().any(|z| *z < 0.06));
+    assert!(!heights(&told).is_empty() && heights(&told).iter().all(|z| *z >= 0.07));
+    // All cells are nearer to the first place; the muscle is symmetric in y.
+    assert!(mean_of_fibers(&plain, 1).abs() < 0.03, "{}", mean_of_fibers(&plain, 1));
+    let leaning = mean_of_fibers(&told, 1);
+    assert!((leaning - 20f64.to_radians().sin()).abs() < 0.03, "{leaning}");
+}
+
+/// Flat faces of cells of half the radius would cut 4 % off the belly.
+#[test]
+fn coarse_cells_hold_the_volume_of_their_tissue() {
+    let volume = |text: &str| {
+        let model = built(text, None);
+        model.file.tissue.iter().find(|tissue| tissue.name == "belly").expect("the muscle").volume
+    };
+    let (coarse, fine) = (volume(RECIPE), volume(&RECIPE.replace("cell = \"6 mm\"", "cell = \"3 mm\"")));
+    assert!((coarse / fine - 1.0).abs() < 0.015, "{coarse} {fine}");
+}
+
 #[test]
 fn a_second_build_runs_no_stage_and_a_changed_line_what_depends_on_it() {
     let folder = Folder::new("again");

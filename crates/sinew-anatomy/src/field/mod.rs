@@ -3,7 +3,8 @@
 //! A [`DistanceField`] keeps φ in bricks of 8³ voxels near the surface, negative inside. All fields of one image share
 //! a [`FieldGrid`], so that tissues are compared voxel by voxel.
 //!
-//! - [`FieldGrid`], [`DistanceField`]: where the voxels are, and the values; [`DistanceField::volume`]
+//! - [`FieldGrid`], [`DistanceField`]: where the voxels are, and the values; [`DistanceField::volume`],
+//!   [`DistanceField::keep_voxel_volume`]
 //! - [`DistanceField::from_labels`], [`fields_from_labels`]: from segmented images
 //! - [`DistanceField::from_surface`], [`DistanceField::from_solid`], [`DistanceField::redistance`]
 //! - [`csg`]: union, intersection and difference of anything with an inside
@@ -35,6 +36,7 @@ mod sweep;
 mod tests;
 mod thin;
 mod volume;
+mod voxel_volume;
 
 pub use distance_field::{DistanceField, FieldGrid};
 pub use edit::{EditAction, EditEffect, EditShape, SliceEdit, apply_edits};

@@ -8,7 +8,6 @@
 use sinew_math::parallel::prelude::*;
 
 use super::bits::BitVolume;
-use super::csg::Operation;
 use super::distance_field::{Brick, DistanceField, INSIDE, OUTSIDE};
 use super::extent::{Extent, VOLUME, brick_of, local_of};
 use super::options::{FieldError, FieldOptions};
@@ -74,7 +73,7 @@ pub fn smooth_together(fields: &mut [DistanceField], options: &SmoothOptions) ->
         space.union.redistance();
         space.project();
         (0..options.volume_rounds).for_each(|round| space.restore(round));
-        merge(fields, space.bodies, &owners)?;
+        merge(fields, &space.bodies, &owners);
     }
     let report = |(field, before): (&DistanceField, &f64)| SmoothReport { before: *before, after: field.volume() };
     Ok(fields.iter().zip(&before).map(report).collect())
@@ -93,19 +92,21 @@ fn check(fields: &[DistanceField], options: &SmoothOptions) -> Result<(), FieldE
     Ok(())
 }
 
-/// The parts of each tissue become one field again.
-fn merge(fields: &mut [DistanceField], bodies: Vec<DistanceField>, owners: &[usize]) -> Result<(), FieldError> {
-    let mut previous = usize::MAX;
-    for (body, &owner) in bodies.into_iter().zip(owners) {
-        let body = settled(&body);
-        if owner == previous {
-            fields[owner].combine(Operation::Union, &body)?;
-        } else {
-            fields[owner] = body;
-        }
-        previous = owner;
+/// The parts of each tissue become one field again. They are apart, so the least distance is that of all.
+fn merge(fields: &mut [DistanceField], bodies: &[DistanceField], owners: &[usize]) {
+    let settled: Vec<DistanceField> = bodies.par_iter().map(settled).collect();
+    let mut parts = settled.into_iter().zip(owners).peekable();
+    while let Some((first, &owner)) = parts.next() {
+        let mut own = vec![first];
+        own.extend(std::iter::from_fn(|| parts.next_if(|(_, next)| **next == owner)).map(|(part, _)| part));
+        fields[owner] = match own.len() {
+            1 => own.remove(0),
+            _ => {
+                let extent = own.iter().map(|part| part.extent).reduce(|a, b| a.union(&b));
+                united(&own, extent.expect("there is a part"))
+            }
+        };
     }
-    Ok(())
 }
 
 /// Distances restored; the values at the surface stay, or volumes and contacts would change once more.
@@ -341,6 +342,7 @@ mod tests {
     use sinew_geometry::VoxelGrid;
     use sinew_math::{Mat3, Vec3};
 
+    use super::super::csg::Operation;
     use super::super::extent::voxel_of;
     use super::*;
     use crate::field::{LabelOptions, fields_from_labels};

@@ -46,7 +46,7 @@ use model::Model;
 pub use model::TissueSolid;
 pub use raster::{Flaws, LabelVolume};
 use sinew_math::Vec3;
-pub use truth::{Attachment, AttachmentKind, Hinge};
+pub use truth::{Attachment, AttachmentKind, Hinge, Section};
 
 /// What a tissue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

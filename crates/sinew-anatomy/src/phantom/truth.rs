@@ -5,6 +5,7 @@ use sinew_math::Vec3;
 
 use super::Phantom;
 use super::model::{Owner, Unit};
+use super::sweep::Station;
 use crate::Solid;
 
 /// Which end of a muscle.
@@ -33,6 +34,19 @@ pub struct Attachment {
     pub reach: f64,
 }
 
+/// A section across the line of a muscle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Section {
+    /// The point of the line \[m\].
+    pub center: Vec3,
+    /// Unit direction of the thickness, toward which fibers lean.
+    pub thickness: Vec3,
+    /// Half width and half thickness \[m\].
+    pub half: [f64; 2],
+    /// Length of the line from the origin \[m\].
+    pub along: f64,
+}
+
 /// A joint about an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hinge {
@@ -58,14 +72,18 @@ impl Phantom {
     /// the muscle's line no farther from its end than the attachment reaches.
     pub fn is_attached(&self, attachment: &Attachment, p: Vec3, tolerance: f64) -> bool {
         let Some(unit) = self.unit(attachment.tissue) else { return false };
+        let bone = &self.tissues[attachment.bone].solid;
+        // Most points are far away, which boxes tell soonest.
+        let is_near = |bounds: Aabb| bounds.distance_squared(p) <= tolerance * tolerance;
+        if !is_near(bone.bounds()) || !is_near(unit.sweep.bounds) {
+            return false;
+        }
         let seen = unit.sweep.see_all(p);
         let from_end = match attachment.kind {
             AttachmentKind::Origin => seen.s,
             AttachmentKind::Insertion => unit.sweep.length() - seen.s,
         };
-        seen.distance <= tolerance
-            && from_end <= attachment.reach
-            && self.tissues[attachment.bone].solid.distance(p) <= tolerance
+        seen.distance <= tolerance && from_end <= attachment.reach && bone.distance(p) <= tolerance
     }
 
     /// Unit direction of the fibers of a belly or a tendon through a point, from origin to insertion; at the angle of
@@ -91,6 +109,12 @@ impl Phantom {
     /// Points of a muscle's line \[m\] from origin to insertion.
     pub fn line(&self, tissue: usize) -> Option<Vec<Vec3>> {
         Some(self.unit(tissue)?.sweep.stations.iter().map(|station| station.p).collect())
+    }
+
+    /// Sections along a muscle's line, from origin to insertion.
+    pub fn sections(&self, tissue: usize) -> Option<Vec<Section>> {
+        let section = |at: &Station| Section { center: at.p, thickness: at.v, half: [at.a, at.b], along: at.s };
+        Some(self.unit(tissue)?.sweep.stations.iter().map(section).collect())
     }
 
     /// Distance \[m\] of a point near a tissue to its surface, unsigned: length of the way to a point with distance 0,

@@ -540,6 +540,13 @@ impl<T: Send> IntoParallel for Vec<T> {
     }
 }
 
+impl<T: Send, const N: usize> IntoParallel for [T; N] {
+    type Loop = All<Owned<T>>;
+    fn into_par_iter(self) -> Self::Loop {
+        Vec::from(self).into_par_iter()
+    }
+}
+
 impl<'a, T: Sync> IntoParallel for &'a [T] {
     type Loop = All<Entries<'a, T>>;
     fn into_par_iter(self) -> Self::Loop {

@@ -89,18 +89,19 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&dyn Soli
     let tissue = &bench.recipe.tissue[index];
     let morph = morph::of(bench)?;
     let near = |attach: &AttachedTo| {
-        let points = attach.near.iter().map(|near| morph::place(&morph, Vec3::from(*near)));
-        (!attach.near.is_empty()).then(|| Balls { centers: points.collect(), radius: attach.radius })
+        let places = |points: &[[f64; 3]]| points.iter().map(|p| morph::place(&morph, Vec3::from(*p))).collect();
+        let [near, away] = [&attach.near, &attach.away].map(|points| places(points));
+        (!attach.near.is_empty()).then_some(Places { near, away, radius: attach.radius })
     };
-    let balls: Vec<Option<Balls>> = tissue.attach.iter().map(near).collect();
-    let rules: Vec<AttachRule<'_>> = (tissue.attach.iter().zip(bones).zip(&balls))
-        .map(|((attach, bone), ball)| AttachRule {
+    let places: Vec<Option<Places>> = tissue.attach.iter().map(near).collect();
+    let rules: Vec<AttachRule<'_>> = (tissue.attach.iter().zip(bones).zip(&places))
+        .map(|((attach, bone), places)| AttachRule {
             muscle: &tissue.name,
             bone: &attach.bone,
             solid: *bone,
             within: attach.within,
             growth: if attach.grow > 0.0 { Growth::Distance(attach.grow) } else { Growth::None },
-            only: ball.as_ref().map(|balls| balls as &dyn Solid),
+            only: places.as_ref().map(|balls| balls as &dyn Solid),
         })
         .collect();
     let found = attach_all(&Boundary::new(mesh), &rules);
@@ -108,19 +109,22 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&dyn Soli
     Ok(found.into_iter().map(|attachment| attachment.nodes).collect())
 }
 
-/// Balls of one radius around points.
-struct Balls {
-    centers: Vec<Vec3>,
+/// Balls of one radius around points, less what is nearer to other points.
+struct Places {
+    near: Vec<Vec3>,
+    away: Vec<Vec3>,
     radius: f64,
 }
 
-impl Solid for Balls {
+impl Solid for Places {
     fn distance(&self, p: Vec3) -> f64 {
-        self.centers.iter().map(|center| (p - *center).norm() - self.radius).fold(f64::INFINITY, f64::min)
+        let least = |points: &[Vec3]| points.iter().map(|q| (p - *q).norm()).fold(f64::INFINITY, f64::min);
+        let near = least(&self.near);
+        (near - self.radius).max(0.5 * (near - least(&self.away)))
     }
 
     fn bounds(&self) -> Aabb {
-        Aabb::from_points(&self.centers).grown(self.radius)
+        Aabb::from_points(&self.near).grown(self.radius)
     }
 }
 

@@ -166,6 +166,7 @@ fn finish(
                 let coarse_facts = bench.shop.get(&count)?;
                 parts.facts.cover_cells = coarse_facts.0.cells;
                 parts.facts.cover_min_height = coarse_facts.0.min_height;
+                parts.facts.cover_components = coarse_facts.0.components;
                 bench.shop.release(&annotated);
                 (parts.mesh, parts.cover) = (Some(fine), Some(coarse));
             }

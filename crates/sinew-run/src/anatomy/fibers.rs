@@ -1,7 +1,9 @@
 //! Where fibers of a tissue run: between attachments, along a direction, or as in another muscle.
 
 use sinew_anatomy::Solid;
-use sinew_anatomy::annotate::{FiberOptions, FiberTemplate, MuscleAxes, fibers_between, lean_toward};
+use sinew_anatomy::annotate::{
+    FiberOptions, FiberTemplate, Leaning, MuscleAxes, end_nodes, fibers_between, lean_by_place, lean_toward,
+};
 use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::morph::Morph;
 use sinew_geometry::fibers::Pennation;
@@ -75,18 +77,37 @@ fn between(
         }
         _ => Pennation::None,
     };
-    let [from, to] = ends(tissue, [&spec.from, &spec.to], sets);
-    let options = FiberOptions { pennation, ..FiberOptions::default() };
-    let found = fibers_between(mesh, &from, &to, &options).map_err(|error| failed(&error))?;
-    if !leans_toward_sheet {
-        return Ok(found.directions);
+    let [mut from, mut to] = ends(tissue, [&spec.from, &spec.to], sets);
+    if spec.lengthwise {
+        let reach = REACH * mean_edge(mesh);
+        [from, to] = [end_nodes(mesh, &from, &to, reach), end_nodes(mesh, &to, &from, reach)];
     }
-    let surfaces = parts::aponeurosis_surfaces(bench, index, smooth)?;
-    if surfaces.is_empty() {
-        return Ok(found.directions);
+    let options = FiberOptions { pennation, tolerance: TOLERANCE, ..FiberOptions::default() };
+    let mut fibers = fibers_between(mesh, &from, &to, &options).map_err(|error| failed(&error))?.directions;
+    let surfaces = if leans_toward_sheet { parts::aponeurosis_surfaces(bench, index, smooth)? } else { Vec::new() };
+    if !surfaces.is_empty() {
+        let sheet = Sheet(surfaces.iter().map(NearestPlaces::new).collect());
+        fibers = lean_toward(mesh, &fibers, &sheet, spec.pennation, 0.1 * cell).map_err(|error| failed(&error))?;
     }
-    let sheet = Sheet(surfaces.iter().map(NearestPlaces::new).collect());
-    lean_toward(mesh, &found.directions, &sheet, spec.pennation, 0.1 * cell).map_err(|error| failed(&error))
+    let morph = morph::of(bench)?;
+    let leanings = spec.leaning.iter().map(|leaning| Leaning {
+        at: morph::place(&morph, Vec3::from(leaning.at)),
+        toward: Vec3::from(leaning.lean),
+        angle: leaning.pennation,
+    });
+    Ok(lean_by_place(mesh, &fibers, &leanings.collect::<Vec<_>>()))
+}
+
+/// Relative residual of potentials: directions are right to far less than a degree.
+const TOLERANCE: f64 = 1e-7;
+
+/// Around a node of an attachment the muscle is searched this far for what goes on beyond it \[mean edges\].
+const REACH: f64 = 4.0;
+
+/// Mean length of the edges of cells \[m\].
+fn mean_edge(mesh: &CellMesh) -> f64 {
+    // Six tetrahedra with edges of mean length l fill about 0.7 l³.
+    (mesh.volume() / mesh.cell_count() as f64 * 8.5).cbrt()
 }
 
 /// The distance to surfaces, without a sign and without a limit: fibers far from a sheet know where it is.

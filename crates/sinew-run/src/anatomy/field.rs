@@ -18,7 +18,7 @@ use super::stage::{Made, Trouble};
 use super::{attached, shape};
 
 /// Version of the stages.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Edge of the voxels of all tissues \[m\].
 pub(super) fn voxel_of(bench: &Bench<'_>) -> f64 {
@@ -58,7 +58,9 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
             let image = source.voxels(bench.recipe)?;
             let field = DistanceField::from_labels(&image.labels(), &labels, &options(bench));
             let field = field.map_err(|error| problem(bench, &path, &tissue.name, &error))?;
-            repaired(bench, index, field)
+            let mut field = repaired(bench, index, field)?;
+            field.keep_voxel_volume();
+            Ok(field)
         });
     }
     if let Some(surface) = &tissue.surface {

@@ -3,20 +3,25 @@
 use std::fmt::Write as _;
 
 use sinew_anatomy::Solid as _;
-use sinew_anatomy::phantom::{Attachment, AttachmentKind, Phantom, Tissue, TissueKind};
+use sinew_anatomy::phantom::{Attachment, AttachmentKind, Phantom, Section, Tissue, TissueKind};
 use sinew_math::Vec3;
 use sinew_scene::recipe::image::PhantomImage;
 use sinew_scene::{Dimension, format_number, format_quantity};
 
 use super::image::phantom_of;
 
-/// Points of a line of action that a missing tendon passes through.
-const VIA: usize = 4;
-
+/// Distance of points on the way of a missing tendon \[m\].
+const VIA: f64 = 14e-3;
 /// Distance of the points that describe an attachment \[m\].
 const CENTERS: f64 = 8e-3;
-/// Radius of missing tendons, unless voxels are larger \[m\].
-const TENDON_RADIUS: f64 = 3e-3;
+/// Half the distance between the last point where a muscle is attached and the first where it is not \[m\].
+const EDGE: f64 = 2e-3;
+/// Points where a muscle is no longer attached.
+const AWAY: usize = 3;
+/// Places of a belly that tell how fibers lean.
+const LEANINGS: usize = 5;
+/// Thinnest tendon that stays in one piece, in cells and in voxels.
+const THINNEST: [f64; 2] = [0.75, 1.0];
 
 /// The recipe for an image of a phantom, with cells of a size \[m\] and a cover, if one is wanted \[m\].
 pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> String {
@@ -37,11 +42,19 @@ pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> St
             TissueKind::Muscle | TissueKind::Tendon => continue,
         };
         let _ = write!(text, "\n[[tissue]]\nname = \"{0}\"\nkind = \"{kind}\"\nlabels = [\"{0}\"]\n", tissue.name);
+        if kind == "bone" && has_specks(image) {
+            text.push_str("repair = [{ keep_parts = 1 }]\n");
+        }
     }
     for muscle in phantom.muscles() {
-        write_muscle(&mut text, &phantom, muscle, image);
+        write_muscle(&mut text, &phantom, muscle, image, cell);
     }
     text
+}
+
+/// Whether flaws tear specks off.
+fn has_specks(image: &PhantomImage) -> bool {
+    image.noise > 0.0 || image.wrong_labels > 0
 }
 
 fn image_line(image: &PhantomImage) -> String {
@@ -87,7 +100,7 @@ fn tendons(phantom: &Phantom, bellies: &[usize]) -> Vec<usize> {
     (0..phantom.tissues.len()).filter(|&i| is_of(&phantom.tissues[i])).collect()
 }
 
-fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &PhantomImage) {
+fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &PhantomImage, cell: f64) {
     let without_tendons = image.without_tendons;
     let bellies = bellies(phantom, muscle);
     let tendons = tendons(phantom, &bellies);
@@ -99,7 +112,7 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     if !without_tendons && !tendons.is_empty() {
         let _ = writeln!(text, "tendon_labels = [{}]", names(&tendons));
     }
-    if image.noise > 0.0 || image.wrong_labels > 0 {
+    if has_specks(image) {
         let _ = writeln!(text, "repair = [{{ keep_parts = {} }}]", bellies.len());
     }
     let attachments: Vec<&Attachment> =
@@ -111,11 +124,16 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
         let names = groups.iter().filter(|group| group.places[0].kind == kind);
         names.map(|group| format!("\"{}\"", group.name)).collect::<Vec<_>>().join(", ")
     });
-    let _ = writeln!(text, "fibers = {{ by = \"laplace\", from = [{from}], to = [{to}] }}");
+    let leaning: Vec<String> = bellies.iter().flat_map(|belly| leanings(phantom, *belly)).collect();
+    let leaning = match leaning.as_slice() {
+        [] => String::new(),
+        places => format!(", leaning = [\n    {},\n]", places.join(",\n    ")),
+    };
+    let _ = writeln!(text, "fibers = {{ by = \"laplace\", from = [{from}], to = [{to}], lengthwise = true{leaning} }}");
     if without_tendons {
         let missing = attachments.iter().filter(|at| tendons.contains(&at.tissue));
-        let radius = TENDON_RADIUS.max(image.voxel);
-        let items: Vec<String> = missing.filter_map(|at| missing_tendon(phantom, at, radius)).collect();
+        let least = (THINNEST[0] * cell).max(THINNEST[1] * image.voxel);
+        let items: Vec<String> = missing.filter_map(|at| missing_tendon(phantom, at, least)).collect();
         if !items.is_empty() {
             let _ = writeln!(text, "tendon = [\n    {},\n]", items.join(",\n    "));
         }
@@ -147,39 +165,69 @@ fn groups<'a>(attachments: &[&'a Attachment]) -> Vec<Group<'a>> {
 
 fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
     let bone = &phantom.tissues[group.places[0].bone].name;
-    let within = length(voxel.max(2e-3));
-    let centers: Vec<Vec3> = group.places.iter().flat_map(|at| centers(phantom, at)).collect();
-    // Tubes of missing tendons are wider than the tendons.
-    let radius = group.places.iter().map(|at| width(phantom, at, &centers)).fold(5e-3, f64::max) + 1.5 * voxel;
-    let near: Vec<String> = centers.iter().map(|p| point(*p)).collect();
+    let places = group.places.iter().map(|at| places(phantom, at, voxel));
+    let (near, away): (Vec<Vec<Vec3>>, Vec<Vec<Vec3>>) = places.unzip();
+    let (near, away) = (near.concat(), away.concat());
+    // Surfaces of images are a voxel off, and tubes of missing tendons are wider than the tendons.
+    let radius = group.places.iter().map(|at| width(phantom, at, &near)).fold(5e-3, f64::max) + 1.5 * voxel;
+    let list = |points: &[Vec3]| points.iter().map(|p| point(*p)).collect::<Vec<_>>().join(", ");
     format!(
-        "{{ name = \"{}\", bone = \"{bone}\", within = \"{within}\", near = [{}], radius = \"{}\" }}",
+        "{{ name = \"{}\", bone = \"{bone}\", within = \"{}\", near = [{}], radius = \"{}\", away = [{}] }}",
         group.name,
-        near.join(", "),
-        length(radius)
+        length(voxel),
+        list(&near),
+        length(radius),
+        list(&away)
     )
 }
 
-/// Points of the line of a muscle along which it is grown to the bone.
-fn centers(phantom: &Phantom, at: &Attachment) -> Vec<Vec3> {
-    let mut line = phantom.line(at.tissue).unwrap_or_default();
-    if at.kind == AttachmentKind::Insertion {
-        line.reverse();
-    }
-    let mut centers = vec![at.point];
-    let (mut walked, mut last, mut next) = (0.0, at.point, CENTERS);
-    for p in line {
-        walked += (p - last).norm();
-        last = p;
-        if walked > at.reach {
-            break;
+/// Points of the line of a muscle along which it is grown to the bone, and some beyond.
+fn places(phantom: &Phantom, at: &Attachment, voxel: f64) -> (Vec<Vec3>, Vec<Vec3>) {
+    let line = from_end(phantom, at);
+    let total = line.last().map_or(0.0, |last| last.1);
+    let last = (at.reach - EDGE).max(0.0);
+    let count = (last / CENTERS).ceil() as usize;
+    let near = (0..=count).map(|k| along(&line, last * k as f64 / count.max(1) as f64)).collect();
+    // Ends of missing tendons are at most about as far from where they should be.
+    let slack = if at.tissue == at.belly { 0.0 } else { voxel };
+    let away = (0..AWAY).map(|k| at.reach + EDGE + slack + CENTERS * k as f64).filter(|s| *s < total);
+    (near, away.map(|s| along(&line, s)).collect())
+}
+
+/// The line of a muscle from its end at an attachment on: points, and the length to each \[m\].
+fn from_end(phantom: &Phantom, at: &Attachment) -> Vec<(Vec3, f64)> {
+    let sections = phantom.sections(at.tissue).unwrap_or_default();
+    let total = sections.last().map_or(0.0, |section| section.along);
+    match at.kind {
+        AttachmentKind::Origin => sections.iter().map(|section| (section.center, section.along)).collect(),
+        AttachmentKind::Insertion => {
+            sections.iter().rev().map(|section| (section.center, total - section.along)).collect()
         }
-        if walked >= next {
-            centers.push(p);
-            next = walked + CENTERS;
-        }
     }
-    centers
+}
+
+/// The point of a line at a length \[m\].
+fn along(line: &[(Vec3, f64)], s: f64) -> Vec3 {
+    let next = line.partition_point(|(_, length)| *length < s).clamp(1, line.len() - 1);
+    let [(a, from), (b, to)] = [line[next - 1], line[next]];
+    a.lerp(b, ((s - from) / (to - from)).clamp(0.0, 1.0))
+}
+
+/// How the fibers of a belly lean, at some places of it.
+fn leanings(phantom: &Phantom, belly: usize) -> Vec<String> {
+    let angle = phantom.tissues[belly].pennation;
+    if angle == 0.0 {
+        return Vec::new();
+    }
+    let sections = phantom.sections(belly).unwrap_or_default();
+    let own: Vec<_> = sections.iter().filter(|section| phantom.tissue_at(section.center) == Some(belly)).collect();
+    let step = own.len().div_ceil(LEANINGS).max(1);
+    let place = |section: &&Section| {
+        let [x, y, z] = section.thickness.to_array().map(|value| format_number((value * 1e3).round() / 1e3));
+        let degrees = format_number((angle.to_degrees() * 10.0).round() / 10.0);
+        format!("{{ at = {}, pennation = \"{degrees} deg\", lean = [{x}, {y}, {z}] }}", point(section.center))
+    };
+    own.into_iter().skip(step / 2).step_by(step).map(|section| place(&section)).collect()
 }
 
 /// How far from these points the attachment reaches \[m\], found by trying points around it.
@@ -203,27 +251,35 @@ fn width(phantom: &Phantom, at: &Attachment, centers: &[Vec3]) -> f64 {
     largest
 }
 
-/// A tube along the line of the muscle from the end of the belly to the bone.
-fn missing_tendon(phantom: &Phantom, at: &Attachment, radius: f64) -> Option<String> {
-    let mut line = phantom.line(at.tissue)?;
+/// A tube along the line of the muscle from the end of the belly to the bone, with the area of the tendon, but at least
+/// of some radius \[m\].
+fn missing_tendon(phantom: &Phantom, at: &Attachment, least: f64) -> Option<String> {
+    let mut sections = phantom.sections(at.tissue)?;
     if at.kind == AttachmentKind::Origin {
-        line.reverse();
+        sections.reverse();
     }
-    let is_belly = |p: &Vec3| phantom.tissue_at(*p) == Some(at.belly);
-    let last = line.iter().rposition(is_belly)?;
+    let is_belly = |p: Vec3| phantom.tissue_at(p) == Some(at.belly);
+    let last = sections.iter().rposition(|section| is_belly(section.center))?;
+    let free = &sections[last..];
+    let [a, b] = free[free.len() / 2].half;
+    let radius = (a * b).sqrt().max(least);
     // From within the belly of this head, so that it is this head that the tendon holds.
-    let inner = (0..=last).rev().find(|&k| is_belly(&line[k]) && (line[k] - line[last]).norm() >= 2.0 * radius);
-    let inner = inner.unwrap_or(last);
-    let free = &line[last..];
-    let step = free.len().div_ceil(VIA).max(1);
-    // The last points are the end itself.
-    let between = free.iter().step_by(step).skip(1).filter(|p| (**p - at.point).norm() > 2.0 * radius);
-    let via: Vec<String> = std::iter::once(&line[inner]).chain(between).map(|p| point(*p)).collect();
+    let end = sections[last].center;
+    let is_deep = |k: &usize| is_belly(sections[*k].center) && sections[*k].center.distance(end) >= 2.0 * radius;
+    let inner = (0..=last).rev().find(is_deep).unwrap_or(last);
+    let mut via = vec![sections[inner].center];
+    for section in free {
+        // The last points are the end itself.
+        let is_far = section.center.distance(via[via.len() - 1]) >= VIA;
+        if is_far && section.center.distance(at.point) > (2.0 * radius).max(0.5 * VIA) {
+            via.push(section.center);
+        }
+    }
     let bone = &phantom.tissues[at.bone].name;
     Some(format!(
         "{{ to = \"{bone}\", at = {}, via = [{}], radius = \"{}\" }}",
         point(at.point),
-        via.join(", "),
+        via.iter().map(|p| point(*p)).collect::<Vec<_>>().join(", "),
         length(radius)
     ))
 }

@@ -3,6 +3,7 @@
 //! This comes after smoothing, which would eat thin tendons. Parts that are other tissues are taken as smoothed, so the
 //! order of tissues does not matter.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
@@ -19,12 +20,12 @@ use sinew_scene::{Diagnostic, Recipe};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
-use super::cells::told;
+use super::cells::{self, told};
 use super::field;
 use super::stage::{Made, Trouble};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Parts below this fraction of the largest are specks.
 const SPECK: f64 = 0.01;
@@ -40,6 +41,9 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
         return Ok(own.clone());
     }
     let mut key = KeyBuilder::new("shape", VERSION).input(own.digest).text(&own_words(tissue));
+    if !tissue.tendon.is_empty() {
+        key = key.number(cells::cell_of(bench, index));
+    }
     for name in others(tissue) {
         key = key.input(named(bench, index, name, smooth)?.digest);
     }
@@ -50,11 +54,17 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
         for (k, step) in tissue.csg.iter().enumerate() {
             steps.push(step_of(bench, index, k, step, smooth)?);
         }
-        for (tube, spec) in tendons.into_iter().zip(&tissue.tendon) {
-            steps.push((Operation::Union, Box::new(tube)));
-            // The end within the bone only makes sure that they meet.
-            let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
-            steps.push((Operation::Difference, Box::new(Shared(bone))));
+        if !tendons.is_empty() {
+            // The ends within bones only make sure that they meet.
+            let bones: BTreeSet<&str> = tissue.tendon.iter().map(|tendon| tendon.to.as_str()).collect();
+            // What is grown into the bone is half a cell deep: a tendon that is flat on it would be too thin for cells.
+            let depth = -0.5 * cells::cell_of(bench, index);
+            let bones = bones.into_iter().map(|bone| {
+                let bone = bench.shop.get(named(bench, index, bone, smooth)?)?;
+                Ok(Grown(bone, depth))
+            });
+            steps.push((Operation::Union, Box::new(AnyOf(tendons))));
+            steps.push((Operation::Difference, Box::new(AnyOf(bones.collect::<Result<Vec<_>, Trouble>>()?))));
         }
         let mut shape = DistanceField::clone(&start);
         for (operation, solid) in steps {
@@ -108,16 +118,16 @@ pub(super) fn named<'a>(
     }
 }
 
-/// A field that is shared.
-struct Shared(Arc<DistanceField>);
+/// Several solids as one.
+struct AnyOf<S>(Vec<S>);
 
-impl Solid for Shared {
+impl<S: Solid> Solid for AnyOf<S> {
     fn distance(&self, p: Vec3) -> f64 {
-        self.0.distance(p)
+        self.0.iter().map(|solid| solid.distance(p)).fold(f64::INFINITY, f64::min)
     }
 
     fn bounds(&self) -> Aabb {
-        self.0.bounds()
+        self.0.iter().fold(Aabb::EMPTY, |all, solid| all.union(&solid.bounds()))
     }
 }
 

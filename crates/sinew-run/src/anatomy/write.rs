@@ -6,9 +6,10 @@ use std::path::Path;
 
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_io::{Format, MeshData, WriteOptions};
+use sinew_math::parallel::prelude::*;
 use sinew_record::record::write_file;
 use sinew_scene::Diagnostic;
-use sinew_scene::recipe::model::MODEL_FILE;
+use sinew_scene::recipe::model::{MODEL_FILE, ModelTissue};
 
 use super::build::{Bench, Parts};
 use super::cache::{Digest, KeyBuilder};
@@ -35,16 +36,26 @@ impl Ledger<'_> {
         made_of: Digest,
         bytes: impl FnOnce() -> Result<Vec<u8>, Trouble>,
     ) -> Result<(), Trouble> {
+        let entry = self.written(path, made_of, bytes)?;
+        self.new.insert(path.to_string(), entry);
+        Ok(())
+    }
+
+    /// Digest and size of a file that is there already or written now.
+    fn written(
+        &self,
+        path: &str,
+        made_of: Digest,
+        bytes: impl FnOnce() -> Result<Vec<u8>, Trouble>,
+    ) -> Result<(String, u64), Trouble> {
         let (file, digest) = (self.folder.join(path), made_of.to_string());
         let size = std::fs::metadata(&file).map(|data| data.len()).ok();
         if let Some(old) = self.old.get(path).filter(|old| old.0 == digest && Some(old.1) == size) {
-            self.new.insert(path.to_string(), old.clone());
-            return Ok(());
+            return Ok(old.clone());
         }
         let bytes = bytes()?;
         write_file(&file, &bytes).map_err(|error| Trouble::Told(Diagnostic::nowhere(error.to_string())))?;
-        self.new.insert(path.to_string(), (digest, bytes.len() as u64));
-        Ok(())
+        Ok((digest, bytes.len() as u64))
     }
 
     /// Removes files of tissues that are gone, and remembers what there is.
@@ -84,18 +95,25 @@ pub(super) fn write(
     together: Option<&Made<CellMesh>>,
 ) -> Result<(), Trouble> {
     let mut ledger = Ledger { folder, old: read_ledger(folder), new: BTreeMap::new() };
-    for (facts, parts) in model.file.tissue.iter().zip(parts) {
-        let Ok(parts) = parts else { continue };
+    let files_of = |(facts, parts): (&ModelTissue, &Result<Parts, Diagnostic>)| -> Result<_, Trouble> {
+        let mut files: Vec<(String, (String, u64))> = Vec::new();
+        let Ok(parts) = parts else { return Ok(files) };
         for (path, made) in [(&facts.mesh, &parts.mesh), (&facts.cover, &parts.cover)] {
             if let (Some(path), Some(made)) = (path, made) {
-                ledger.put(path, file_key(made), || cells_as_bytes(&*bench.shop.get(made)?))?;
+                let bytes = || cells_as_bytes(&*bench.shop.get(made)?);
+                files.push((path.clone(), ledger.written(path, file_key(made), bytes)?));
                 bench.shop.release(made);
             }
         }
         if let (Some(path), Some(made)) = (&facts.surface, &parts.surface) {
-            ledger.put(path, file_key(made), || surface_as_bytes(&*bench.shop.get(made)?))?;
+            let bytes = || surface_as_bytes(&*bench.shop.get(made)?);
+            files.push((path.clone(), ledger.written(path, file_key(made), bytes)?));
         }
-    }
+        Ok(files)
+    };
+    let tissues: Vec<_> = model.file.tissue.iter().zip(parts).collect();
+    let files: Vec<_> = tissues.into_par_iter().map(files_of).collect::<Result<_, Trouble>>()?;
+    ledger.new.extend(files.into_iter().flatten());
     if let Some(made) = together {
         ledger.put("together.vtu", file_key(made), || cells_as_bytes(&*bench.shop.get(made)?))?;
         bench.shop.release(made);

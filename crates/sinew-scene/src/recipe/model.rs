@@ -62,6 +62,8 @@ table! {
         cover_cells: usize = whole(0, i64::MAX), default(0);
         /// Number of connected parts of the fine mesh or the surface.
         components: usize = whole(0, i64::MAX), default(0);
+        /// Number of connected parts of the cover: as many, or what moves apart would hang together.
+        cover_components: usize = whole(0, i64::MAX), default(0);
         /// Smallest dihedral angle of its cells \[rad\].
         min_dihedral: f64 = quantity(Dimension::ANGLE), default(0);
         /// Largest dihedral angle of its cells \[rad\].

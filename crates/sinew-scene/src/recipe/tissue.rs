@@ -5,7 +5,7 @@ use super::shape::{Csg, Part, SliceEdit};
 use crate::{
     decode::{
         Codec, Context,
-        codec::{length, name, number, quantity, text, whole, word},
+        codec::{flag, length, name, number, quantity, text, whole, word},
         compound::{direction, list, one_or_many, vector},
         shape::{Definitions, Shape},
         table::{one_of, table},
@@ -115,6 +115,20 @@ table! {
         near: Vec<[f64; 3]> = list(vector(length())), default([]), example([[0, 0, "30 cm"]]);
         /// How far from a point of `near` \[m\].
         radius: f64 = length().positive(), default("3 cm");
+        /// Points where it is not attached \[m\]: nodes nearer to one of them than to all of `near` are left out.
+        away: Vec<[f64; 3]> = list(vector(length())), default([]), example([[0, 0, "26 cm"]]);
+    }
+}
+
+table! {
+    /// How fibers lean around a place.
+    pub struct Leaning as "leaning" {
+        /// The place \[m\].
+        at: [f64; 3] = vector(length()), required, example([0, 0, "30 cm"]);
+        /// Angle by which fibers lean there toward `lean` \[rad\].
+        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2), required, example("15 deg");
+        /// The direction toward which they lean; any length.
+        lean: [f64; 3] = direction(), required, example([0, 1, 0]);
     }
 }
 
@@ -130,6 +144,12 @@ table! {
         /// The direction toward which fibers lean; any length. Default: toward the aponeurosis, if the tissue has one, else
         /// to the front.
         lean: Option<[f64; 3]> = direction(), optional, example([0, 1, 0]);
+        /// Pennation that changes along the muscle or from head to head: fibers lean as the nearest place says, instead of
+        /// by `pennation` and `lean`.
+        leaning: Vec<Leaning> = list(table()), default([]), example([{ at = [0, 0, "30 cm"], pennation = "15 deg", lean = [0, 1, 0] }]);
+        /// Whether fibers pass along attachments at the side of the muscle. Then they start and end only at those nodes of
+        /// the attachments beyond which the muscle does not go on.
+        lengthwise: bool = flag(), default(false);
     }
 }
 

@@ -7,6 +7,7 @@ mod slice;
 use std::fmt::Write as _;
 
 use sinew_io::base64;
+use sinew_math::parallel::prelude::*;
 use sinew_raster::Image;
 use sinew_record::record::encode_png;
 use sinew_scene::Diagnostic;
@@ -75,7 +76,7 @@ fn figure(image: &Image, text: &str) -> String {
 fn turntable(cast: &picture::Cast) -> String {
     let views = [("front", 0.0), ("left", 0.5), ("back", 1.0), ("right", 1.5)];
     let still = |(name, half_turns): (&str, f32)| figure(&cast.whole(half_turns, 420), name);
-    let stills: Vec<String> = views.into_iter().map(still).collect();
+    let stills: Vec<String> = views.into_par_iter().map(still).collect();
     let legend = "<p>Bones are light, muscles red, tendons and flesh pale. Attachments are <b class=\"origin\">blue</b> (the first of a tissue) and <b class=\"insertion\">orange</b> (the others).</p>";
     match cast.turning(24, 360) {
         Some(bytes) => {
@@ -91,8 +92,8 @@ fn turntable(cast: &picture::Cast) -> String {
 
 /// A picture of each muscle: attachments, and sticks along fibers, colored by their direction.
 fn cards(cast: &picture::Cast, model: &Model) -> String {
-    let soft = model.file.tissue.iter().filter(|tissue| tissue.kind != Kind::Bone && tissue.problem.is_none());
-    let cards: Vec<String> = soft
+    let is_soft = |tissue: &&ModelTissue| tissue.kind != Kind::Bone && tissue.problem.is_none();
+    let cards: Vec<String> = (model.file.tissue.par_iter().filter(is_soft))
         .filter_map(|tissue| {
             let image = cast.one(&tissue.name, 280)?;
             Some(figure(&image, &format!("{}: {:.1} mL, {} cells", tissue.name, tissue.volume * 1e6, tissue.cells)))

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
+use sinew_math::parallel::prelude::*;
 use sinew_raster::{
     Background, Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
 };
 use sinew_record::record::Animation;
 use sinew_scene::Diagnostic;
+use sinew_scene::recipe::model::ModelTissue;
 use sinew_scene::recipe::tissue::Kind;
 
 use super::super::Model;
@@ -65,28 +67,31 @@ fn muscle_color(number: usize) -> Rgb {
 impl Cast {
     /// The tissues that were made.
     pub fn new(bench: &Bench<'_>, model: &Model, parts: &[Result<Parts, Diagnostic>]) -> Result<Self, Trouble> {
-        let mut actors = Vec::new();
-        for (number, (facts, parts)) in model.file.tissue.iter().zip(parts).enumerate() {
-            let Ok(parts) = parts else { continue };
-            let mut actor =
-                Actor { name: facts.name.clone(), kind: facts.kind, patches: Vec::new(), sticks: Vec::new() };
-            if let Some(surface) = &parts.surface {
-                actor.patches.push(whole_surface(&*bench.shop.get(surface)?, IVORY));
-            }
-            if let Some(mesh) = &parts.mesh {
-                let first = facts.attach.first().map(|at| at.name.clone());
-                let color = match facts.kind {
-                    Kind::Muscle => muscle_color(number),
-                    Kind::Tendon => TENDON_COLOR,
-                    _ => FLESH,
-                };
-                let cells = bench.shop.get(mesh)?;
-                actor.patches = painted(&cells, color, first.as_deref());
-                actor.sticks = sticks(&cells);
-                bench.shop.release(mesh);
-            }
-            actors.push(actor);
-        }
+        let actor =
+            |(number, (facts, parts)): (usize, (&ModelTissue, &Result<Parts, Diagnostic>))| -> Result<_, Trouble> {
+                let Ok(parts) = parts else { return Ok(None) };
+                let mut actor =
+                    Actor { name: facts.name.clone(), kind: facts.kind, patches: Vec::new(), sticks: Vec::new() };
+                if let Some(surface) = &parts.surface {
+                    actor.patches.push(whole_surface(&*bench.shop.get(surface)?, IVORY));
+                }
+                if let Some(mesh) = &parts.mesh {
+                    let first = facts.attach.first().map(|at| at.name.clone());
+                    let color = match facts.kind {
+                        Kind::Muscle => muscle_color(number),
+                        Kind::Tendon => TENDON_COLOR,
+                        _ => FLESH,
+                    };
+                    let cells = bench.shop.get(mesh)?;
+                    actor.patches = painted(&cells, color, first.as_deref());
+                    actor.sticks = sticks(&cells);
+                    bench.shop.release(mesh);
+                }
+                Ok(Some(actor))
+            };
+        let tissues: Vec<_> = model.file.tissue.iter().zip(parts).enumerate().collect();
+        let actors: Vec<Option<Actor>> = tissues.into_par_iter().map(actor).collect::<Result<_, Trouble>>()?;
+        let actors: Vec<Actor> = actors.into_iter().flatten().collect();
         let mut bounds = Bounds::default();
         let all = actors.iter().flat_map(|actor| &actor.patches).flat_map(|patch| &patch.positions);
         all.for_each(|p| bounds.add(*p));
@@ -104,7 +109,8 @@ impl Cast {
 
     /// All tissues, turning once; `None` if the animation cannot be made.
     pub fn turning(&self, frames: usize, side: usize) -> Option<Vec<u8>> {
-        let views: Vec<Image> = (0..frames).map(|k| self.whole(2.0 * k as f32 / frames as f32, side)).collect();
+        let views: Vec<Image> =
+            (0..frames).into_par_iter().map(|k| self.whole(2.0 * k as f32 / frames as f32, side)).collect();
         let mut animation = Animation::new(views.iter().take(3));
         views.iter().try_for_each(|image| animation.push(image)).ok()?;
         animation.encode(0.12).ok()
