@@ -156,7 +156,7 @@ fn as_in(
     let path = format!("tissue[{index}].fibers");
     let failed = |error: &dyn std::fmt::Display| told(bench, &path, &format!("{}: {error}", tissue.name));
     let wrong = |text: String| told(bench, &format!("{path}.file"), &format!("`{}`: {text}", spec.file));
-    let data = attached::mesh(bench.recipe, &spec.file).map_err(|error| wrong(error))?;
+    let data = attached::mesh(bench.recipe, &spec.file).map_err(wrong)?;
     let other = cells_of(data).map_err(|error| wrong(error.to_string()))?;
     let fibers = fibers_of(&other).map_err(wrong)?;
     let template = FiberTemplate::new(&other, &fibers).map_err(|error| failed(&error))?;

@@ -134,15 +134,15 @@ pub(super) fn aponeurosis_surfaces(bench: &Bench<'_>, index: usize, smooth: &Fie
     for (k, part) in tissue.aponeurosis.iter().enumerate() {
         solids.push(shape::solid_of(bench, index, &format!("{path}[{k}]"), part, smooth)?);
     }
-    let surface = |solid: &Box<dyn Solid>| {
+    let surface = |solid: &dyn Solid| {
         // Sheets may be thin: cells are halved until one fits.
         let sizes = [1.0, 0.5, 0.25, 0.125].map(|factor| factor * field::voxel_of(bench));
-        let found = sizes.into_iter().find_map(|size| mesher::isosurface(&**solid, size).ok());
+        let found = sizes.into_iter().find_map(|size| mesher::isosurface(solid, size).ok());
         let found =
             found.ok_or_else(|| told(bench, &path, "the aponeurosis is too thin for its surface to be found"))?;
         found.mapped(|p| morph::place(&morph, p)).map_err(|error| told(bench, &path, &error.to_string()))
     };
-    solids.iter().map(surface).collect()
+    solids.iter().map(|solid| surface(&**solid)).collect()
 }
 
 /// Fields of the voxels of some labels of a tissue and of the others; `None` if one of them has no voxels.

@@ -15,6 +15,9 @@ use super::layout::{Plan, build};
 ///
 /// Origin in the center of the humeral head. Forces, fiber lengths and pennation are those of the table, and bellies have
 /// the volumes that follow from it; where bones and lines are was drawn for this phantom, after textbooks \[Standring16\].
+/// Forces and lengths of biceps and brachialis are those of OpenSim's model `arm26`, which was made from \[Holzbaur05\],
+/// rounded, and the deltoid has the share of the whole (15.2 %) of the abstract of \[Holzbaur07\] if that is 2.5 l. The other
+/// rows were compared with no copy of the tables: take them as approximate.
 pub fn arm() -> Phantom {
     let rows = [shoulder::rows(), upper::rows(), forearm::rows()].concat();
     let gaps = [1.5e-3, 1e-3];
