@@ -6,6 +6,8 @@ Reading the file is not counted, nor is measuring the angles.
 import argparse
 import importlib.metadata
 import json
+import os
+import resource
 import time
 
 import numpy as np
@@ -16,7 +18,7 @@ parser.add_argument("--peer", required=True)
 parser.add_argument("--surface", required=True)
 parser.add_argument("--cell", type=float, required=True, help="edge of the cells [m]")
 parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--cap", type=float, help="asked of every script; the caller stops this one")
+parser.add_argument("--cap", type=float, default=300, help="limit of processor time [s]")
 parser.add_argument("--work", help="asked of every script; this one writes nothing")
 asked = parser.parse_args()
 
@@ -64,6 +66,16 @@ MESHERS = {
     "gmsh": ("gmsh", lambda points, faces: by_gmsh(points, faces, 1)),
     "gmsh-hxt": ("gmsh", lambda points, faces: by_gmsh(points, faces, 10)),
 }
+
+# Meshers do not look at signals: a child with a limit works, and this process tells how it ended.
+child = os.fork()
+if child:
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        signal = os.WTERMSIG(status)
+        raise SystemExit(f"more than {asked.cap:g} s of processor time" if signal in (9, 24) else f"signal {signal}")
+    os._exit(os.WEXITSTATUS(status))
+resource.setrlimit(resource.RLIMIT_CPU, (int(asked.cap) + 1,) * 2)
 
 package, mesher = MESHERS[asked.peer]
 points, faces = surfaces.read(asked.surface)

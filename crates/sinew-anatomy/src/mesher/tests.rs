@@ -258,8 +258,9 @@ fn many_solids_share_one_conforming_mesh() {
             // Every boundary point lies on the ball around all: there are no gaps between parts.
             let far = boundary.positions().iter().map(|p| (p.norm() - 0.4).abs()).fold(0.0, f64::max);
             // A node on two parts may be an edge away from the background, and takes the boundary with it until it is
-            // drawn near.
-            assert!(far < if improve { 0.5 } else { 0.9 } * cell, "{far}");
+            // drawn near. Where five slices meet in a point, cells are too large to tell them apart.
+            let limit = if improve { [0.3, 0.65][usize::from(count > 3)] } else { 0.9 };
+            assert!(far < limit * cell, "{far}");
             let (low, high) = (many.report.min_dihedral.to_degrees(), many.report.max_dihedral.to_degrees());
             assert!(low >= 8.0 && high <= 172.0, "{low} {high}");
             assert!((many.volumes.iter().sum::<f64>() / many.mesh.volume() - 1.0).abs() < 1e-9);
