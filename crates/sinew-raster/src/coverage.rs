@@ -81,8 +81,8 @@ pub(crate) const BAND_ROWS: usize = 8;
 /// Pixels of a band that are handled together: `BAND_ROWS` rows of so many columns.
 pub(crate) const TILE: usize = 8;
 
-/// Projected triangles and, for each band of rows, those that may touch it: first those that look toward the camera, each in
-/// scene order.
+/// Projected triangles and, for each band of rows, those that may touch it: first those that look toward the camera, in
+/// scene order, then the others.
 pub(crate) struct Binned {
     pub triangles: Vec<ScreenTriangle>,
     pub bands: Vec<Vec<u32>>,

@@ -4,6 +4,9 @@ mod coat;
 mod pass;
 mod tile;
 
+use std::cell::RefCell;
+
+use sinew_math::parallel::prelude::*;
 use sinew_math::lanes::dispatch;
 use sinew_math::parallel::prelude::*;
 
@@ -58,6 +61,11 @@ const SHADOW_SIZE: [usize; 2] = [256, 1024];
 
 /// Pictures with a longer side are large \[pixels\].
 const SMALL: usize = 512;
+
+thread_local! {
+    /// Kept from band to band and from picture to picture: fresh memory of this size takes longer than to draw on it.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
 
 /// Largest side of a picture \[pixels\]: 64 megapixels exceed any screen and still fit in memory.
 const MAX_SIDE: usize = 8192;
@@ -146,16 +154,17 @@ impl Renderer {
         };
         let mut image = Image::filled(self.width, self.height, [0; 3]);
         let bands = image.pixels.par_chunks_mut(3 * self.width * BAND_ROWS);
+        let draw = |number: usize, pixels: &mut [u8], alpha: &mut [u8]| {
+            SCRATCH.with_borrow_mut(|scratch| {
+                dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha });
+            });
+        };
         match view.background {
-            Background::Studio => bands.enumerate().for_each_init(Scratch::default, |scratch, (number, pixels)| {
-                dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha: &mut [] });
-            }),
+            Background::Studio => bands.enumerate().for_each(|(number, pixels)| draw(number, pixels, &mut [])),
             Background::Clear => {
                 image.alpha = vec![0; self.width * self.height];
                 let bands = bands.zip(image.alpha.par_chunks_mut(self.width * BAND_ROWS));
-                bands.enumerate().for_each_init(Scratch::default, |scratch, (number, (pixels, alpha))| {
-                    dispatch(Band { pass: &pass, binned: &binned, scratch, number, pixels, alpha });
-                });
+                bands.enumerate().for_each(|(number, (pixels, alpha))| draw(number, pixels, alpha));
             }
         }
         if let Some(title) = view.title {

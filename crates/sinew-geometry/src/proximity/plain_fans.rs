@@ -50,8 +50,8 @@ impl PlainFans {
     /// Finds the vertices whose triangles meet only in the vertices and edges that they share.
     ///
     /// Seen along a direction n, the triangles of such a fan all turn the same way around the vertex, and together they
-    /// turn once. So the fan is a graph over the plane across n, and a graph does not cross itself. As n serves the sum of
-    /// the area vectors.
+    /// turn once. So the fan is a graph over the plane across n, and a graph does not cross itself. The sum of the area
+    /// vectors serves as n.
     pub fn look(&mut self, vertices: &[Vec3]) {
         let Self { begin, rims, is_plain } = self;
         let (begin, rims) = (&*begin, &*rims);
@@ -93,7 +93,8 @@ fn turns_once(vertices: &[Vec3], center: Vec3, rim: &[u32]) -> bool {
         normal += last.cross(next);
         last = next;
     }
-    // Exactly across the normal, whatever rounding did to that: the sign of a product with it is one seen along the normal.
+    // Exactly across the normal, whatever rounding did to that: products with it have signs that are seen along the
+    // normal.
     let across = if normal.z.abs() >= normal.x.abs() {
         Vec3::new(0.0, normal.z, -normal.y)
     } else {

@@ -238,7 +238,7 @@ fn crossings_of_a_crumpled_sphere_are_all_found() {
         vec![true],
     );
     let mut counts = Vec::new();
-    for size in [0.0, 0.01, 0.03, 0.06, 0.2] {
+    for size in [0.0, 0.1, 0.2, 0.4, 0.8] {
         let crumple = |(k, x): (usize, &Vec3)| {
             let k = k as f64;
             *x + Vec3::new((12.9 * k).sin(), (78.2 * k).cos(), (37.7 * k).sin()) * size
@@ -251,7 +251,7 @@ fn crossings_of_a_crumpled_sphere_are_all_found() {
         assert_eq!(tree.crossings(&positions, usize::MAX), expected, "crumpled by {size}");
         counts.push(expected.len());
     }
-    assert!(counts[0] == 0 && counts[4] > sphere.triangle_count() && counts.is_sorted(), "{counts:?}");
+    assert!(counts[0] == 0 && counts[2] > 0 && counts[4] > sphere.triangle_count(), "{counts:?}");
 }
 
 /// The two triangles at an edge, and no third.
