@@ -6,7 +6,6 @@ mod tile;
 
 use std::cell::RefCell;
 
-use sinew_math::parallel::prelude::*;
 use sinew_math::lanes::dispatch;
 use sinew_math::parallel::prelude::*;
 
