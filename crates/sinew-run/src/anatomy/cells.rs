@@ -18,7 +18,7 @@ use super::stage::{Made, Trouble};
 use super::stored::Stored;
 
 /// Version of the stages of this file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Size of the cells of a tissue \[m\].
 pub(super) fn cell_of(bench: &Bench<'_>, index: usize) -> f64 {
