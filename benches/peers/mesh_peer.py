@@ -8,7 +8,9 @@ import importlib.metadata
 import json
 import os
 import resource
+import sys
 import time
+import unittest.mock
 
 import numpy as np
 import surfaces
@@ -33,6 +35,8 @@ def by_tetgen(points, faces):
 
 
 def by_pytetwild(points, faces):
+    # Its methods for PyVista are loaded with it, and they load VTK; arrays need neither.
+    sys.modules.setdefault("pyvista", unittest.mock.MagicMock())
     import pytetwild
 
     diagonal = np.linalg.norm(points.max(axis=0) - points.min(axis=0))

@@ -246,7 +246,9 @@ fn many_far(mesh: &CellMesh, solids: &[&dyn Solid], cell: f64) -> Option<f64> {
     if !whole.topology().is_closed() {
         return None;
     }
-    let mut far = 0.0_f64;
+    // All together are a ball of radius 0.4: points of an inner interface are no points of its surface.
+    let outer = whole.samples(0.4 * cell);
+    let mut far = outer.iter().map(|(p, _)| (p.norm() - 0.4).abs() / cell).fold(0.0, f64::max);
     for (number, solid) in solids.iter().enumerate() {
         let part = mesh.with_cells(|cell| labels[cell] as usize == number).ok()?.mesh;
         let (boundary, _) = part.boundary_surface().ok()?;
