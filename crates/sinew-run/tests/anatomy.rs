@@ -108,7 +108,7 @@ fn a_model_has_bones_muscles_attachments_fibers_and_covers() {
 
 /// Mean of a component of the fibers of the belly.
 fn mean_of_fibers(model: &Model, axis: usize) -> f64 {
-    let mesh = model.tissue("belly").and_then(|tissue| tissue.mesh.clone()).expect("cells");
+    let mesh = model.tissue("belly").expect("a tissue").mesh.clone().expect("cells");
     let values = &mesh.cell_fields()["fiber"].values;
     values.iter().skip(axis).step_by(3).sum::<f64>() / mesh.cell_count() as f64
 }
@@ -125,7 +125,7 @@ fn attachments_end_where_they_are_told_and_fibers_lean_by_place() {
     let told = built(&(RECIPE.replace(origin, &format!("{origin}{bounds}")) + fibers), None);
     assert_eq!(told.problems, []);
     let heights = |model: &Model| -> Vec<f64> {
-        let mesh = model.tissue("belly").and_then(|tissue| tissue.mesh.clone()).expect("cells");
+        let mesh = model.tissue("belly").expect("a tissue").mesh.clone().expect("cells");
         mesh.node_sets()["origin"].iter().map(|node| mesh.positions()[*node as usize].z).collect()
     };
     // The plane between both points is at 7 cm.

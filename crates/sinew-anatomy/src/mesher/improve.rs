@@ -57,14 +57,14 @@ pub(crate) fn improve_on(raw: &mut RawMesh, constraint: &dyn Constraint, cell: f
     let quality = |raw: &RawMesh, cell: u32| worst_sine_squared(raw.corners(cell));
     let is_bad = |raw: &RawMesh, cell: u32| quality(raw, cell) < search.goal;
     let mut bad: Vec<u32> = raw.changed.par_iter().copied().filter(|cell| is_bad(raw, *cell)).collect();
-    let mut passes = MAX_PASSES;
+    let mut passes = 0;
     for _ in 0..MAX_DRAWS {
-        for _ in 0..passes {
+        while passes < MAX_PASSES {
             let nodes = state.nodes_of(&bad, &raw.tets);
             if nodes.is_empty() {
                 break;
             }
-            passes -= 1;
+            passes += 1;
             let moved = state.pass(raw, &stars, &nodes, |raw, node| search.better_position(raw, &stars, node));
             bad.extend(moved.iter().flat_map(|node| stars.of(*node)));
             bad.par_sort_unstable();

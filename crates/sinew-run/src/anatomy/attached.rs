@@ -11,7 +11,7 @@ pub(super) fn digest_of_mesh(recipe: &Recipe, reference: &str) -> Result<Digest,
     if let Some(mesh) = recipe.source.attached(reference) {
         let files = sinew_io::encode(mesh, Format::Vtu, "vtu", &WriteOptions::default());
         let files = files.map_err(|error| format!("`{reference}`: {error}"))?;
-        return Ok(Digest::of(&files.first().map(|file| file.bytes.as_slice()).unwrap_or_default()));
+        return Ok(Digest::of(files.first().map(|file| file.bytes.as_slice()).unwrap_or_default()));
     }
     let file = recipe.source.resolve(reference);
     let bytes = std::fs::read(&file).map_err(|error| format!("cannot read `{reference}`: {error}"))?;
