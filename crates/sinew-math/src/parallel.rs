@@ -16,15 +16,18 @@
 use std::marker::PhantomData;
 use std::ops::{AddAssign, Range};
 
+mod adapters;
 mod gather;
 mod iter;
 #[cfg(test)]
 mod iter_tests;
 mod scatter;
+mod sources;
 
 pub use gather::GatherPlan;
-pub use iter::{FromParallel, Indexed, IntoParallel, Parallel, ParallelSlice};
+pub use iter::{FromParallel, Indexed, IntoParallel, Parallel};
 pub use scatter::{ChunkWriter, ScatterPlan};
+pub use sources::ParallelSlice;
 
 /// The traits of parallel loops, to be imported together.
 pub mod prelude {
