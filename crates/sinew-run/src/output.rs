@@ -117,7 +117,7 @@ impl OutputFolder {
 }
 
 /// The destination and the process of `.NAME.PID-N.tmp`, or `sinew` and the process of `.sinew-PID.tmp`.
-fn temporary_of(name: &str) -> Option<(&str, u32)> {
+pub(crate) fn temporary_of(name: &str) -> Option<(&str, u32)> {
     let rest = name.strip_prefix('.')?.strip_suffix(".tmp")?;
     if let Some(process) = rest.strip_prefix("sinew-") {
         return Some(("sinew", process.parse().ok()?));

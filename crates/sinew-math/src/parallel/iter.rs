@@ -10,7 +10,7 @@
 //! ```
 //! use sinew_math::parallel::prelude::*;
 //!
-//! let squares: Vec<usize> = (0..1000).into_par_iter().map(|i| i * i).filter(|s| s % 2 == 0).collect();
+//! let squares: Vec<usize> = (0..1000usize).into_par_iter().map(|i| i * i).filter(|s| s % 2 == 0).collect();
 //! assert_eq!(squares[3], 36);
 //! ```
 

@@ -1,6 +1,6 @@
 //! The files of a model. What is there already and made of the same results is left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use super::build::{Bench, Parts};
 use super::cache::{Digest, KeyBuilder};
 use super::stage::{Made, Trouble};
 use super::{Model, report};
+use crate::output::{is_running, temporary_of};
 
 /// Version of the files.
 const VERSION: u32 = 1;
@@ -58,8 +59,27 @@ impl Ledger<'_> {
         Ok((digest, bytes.len() as u64))
     }
 
+    /// Removes what a killed build left beside the files of the model: temporary files of theirs, from processes that have
+    /// ended.
+    fn remove_leftovers(&self) {
+        let files: Vec<&Path> =
+            self.old.keys().chain(self.new.keys()).map(Path::new).chain([Path::new(WRITTEN)]).collect();
+        let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+        for folder in folders {
+            for entry in std::fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let is_ours = |(of, process)| files.contains(&folder.join(of).as_path()) && !is_running(process);
+                let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+                if is_file && name.to_str().and_then(temporary_of).is_some_and(is_ours) {
+                    let _ = std::fs::remove_file(entry.path());
+                }
+            }
+        }
+    }
+
     /// Removes files of tissues that are gone, and remembers what there is.
     fn close(&self) -> Result<(), Trouble> {
+        self.remove_leftovers();
         for path in self.old.keys().filter(|path| !self.new.contains_key(*path)) {
             let _ = std::fs::remove_file(self.folder.join(path));
         }
