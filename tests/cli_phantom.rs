@@ -150,7 +150,9 @@ fn a_build_that_is_killed_at_any_stage_ends_with_the_same_files() {
     // What a kill in the midst of a file leaves is gone after the next build; what others left is not.
     let [torn, strange] =
         [".shaft.ply.999999999-0.tmp", ".notes.tmp"].map(|name| folder.join("killed/bones").join(name));
-    [&torn, &strange].map(|file| std::fs::write(file, "some").unwrap());
+    for file in [&torn, &strange] {
+        std::fs::write(file, "some").unwrap();
+    }
     assert!(sinew(&folder, &["anatomy", "build", "leg.toml", "-o", "killed"]).status.success());
     assert!(!torn.exists() && strange.exists());
 }
