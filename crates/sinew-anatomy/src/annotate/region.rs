@@ -12,6 +12,9 @@ const FACING: f64 = 0.1;
 const FINENESS: f64 = 36.0;
 /// Most pieces of an edge.
 const PIECES: usize = 8;
+/// Factor on heights below the largest one, so that they seldom are what a level is: it would not be straight between the
+/// outline and the middle of an attachment.
+const NEAR: f64 = 8.0;
 /// A level changes by at most this much per length, but for kinks of the bone.
 const STEEP: f64 = 1.5;
 
@@ -86,7 +89,10 @@ fn seen(rule: &AttachRule<'_>, p: Vec3, ahead: Option<Vec3>) -> Seen {
         Some(ahead) => entered(rule, outline, p, ahead),
     };
     let Some((q, normal)) = found else { return Seen::far(f64::INFINITY, p) };
-    let level = (distance - rule.within).max(outline.level(q, normal));
+    let height = distance - rule.within;
+    // Near the bone the outline alone tells where the crossing is.
+    let height = if height < 0.0 { NEAR * height } else { height };
+    let level = height.max(outline.level(q, normal));
     let level = rule.only.map_or(level, |only| level.max(only.distance(p)));
     Seen { level, distance, on_bone: q, normal }
 }
@@ -234,7 +240,8 @@ mod tests {
     use crate::solid::Bounded;
 
     /// A circle of radius 1.3 cells on the underside of a brick 1 mm above a plate of bone: its area is that of the
-    /// circle to 1 %, where whole triangles would be a third off.
+    /// circle to 2 %, where whole triangles would be a third off: pieces are a fifth of the radius, so chords miss 0.7 %, and the
+    /// distance is not straight along their edges, which adds up to 0.9 %.
     #[test]
     fn areas_are_finer_than_cells() {
         let mesh = box_tets(Vec3::new(0.4, 0.4, 0.1), [16, 16, 4], TetPattern::Bcc).unwrap();
@@ -258,7 +265,7 @@ mod tests {
         };
         let found = attach_all(&Boundary::new(&mesh), &[rule]).unwrap();
         let expected = 2.0 * std::f64::consts::PI * radius * radius;
-        assert!((found[0].area / expected - 1.0).abs() < 0.01, "{} {expected}", found[0].area);
+        assert!((found[0].area / expected - 1.0).abs() < 0.02, "{} {expected}", found[0].area);
         let underside = mesh.positions().iter().filter(|x| x.z < 1e-9).count();
         let count = expected / 0.16 * underside as f64;
         assert!((found[0].nodes.len() as f64 - count).abs() <= 0.2 * count, "{} {count}", found[0].nodes.len());

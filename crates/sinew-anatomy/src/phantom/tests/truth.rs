@@ -104,12 +104,12 @@ fn surface_distance_is_no_less_than_the_bound() {
 /// hand. They leave out patches below two square millimeters, and between the sides of a bone there are chords.
 #[test]
 fn outlines_enclose_what_touches() {
-    for at in ARM.attachments.iter().step_by(7) {
+    for at in ARM.attachments.iter().step_by(19) {
         let (tissue, bone) = (&ARM.tissues[at.tissue].name, &ARM.tissues[at.bone].solid);
-        let curves = ARM.touched_outlines(at, 0.8e-3);
+        let curves = ARM.touched_outlines(at, 1e-3);
         assert!(!curves.is_empty(), "{tissue}");
-        let outline = Outline::new(bone, &curves, 0.3e-3, 2e-3);
-        let surface = ARM.bone_surface(at.bone, ARM.end_bounds(at), 0.8e-3).expect("a bone");
+        let outline = Outline::new(bone, &curves, 1e-3, 2e-3);
+        let surface = ARM.bone_surface(at.bone, ARM.end_bounds(at), 1e-3).expect("a bone");
         let (mut both, mut either) = (0.0, 0.0);
         for i in 0..surface.triangle_count() {
             let [a, b, c] = surface.corners(i);
