@@ -178,7 +178,7 @@ fn check_tells_sizes_and_values() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     for part in [
-        "body block: 0.2 m × 5 cm × 5 cm",
+        "body block: 20 × 5 × 5 cm",
         "5.0 cells across its thinnest part (5 cm)",
         "region half: 1500 cells",
         "MiB and roughly",

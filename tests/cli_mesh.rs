@@ -73,7 +73,7 @@ fn info_tells_what_is_in_a_volume_mesh() {
         "VTU",
         "45",
         "96 × tetrahedron",
-        "0.2 m × 0.1 m × 0.1 m",
+        "20 × 10 × 10 cm",
         "2 L",
         "1: 48 cells, 2: 48 cells",
         "heat  0 … 2",

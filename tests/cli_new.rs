@@ -137,7 +137,7 @@ fn a_mesh_becomes_a_scene_of_plausible_size() {
     let output = sinew(&folder, &["new", "scenes/a.toml", "--mesh", "meshes/block.vtu"]);
     printed(&output, 0);
     let talk = text(&output.stderr);
-    assert!(talk.contains("millimeters") && talk.contains("0.2 m × 0.1 m × 0.1 m"), "{talk}");
+    assert!(talk.contains("millimeters") && talk.contains("20 × 10 × 10 cm"), "{talk}");
     let written = std::fs::read_to_string(folder.join("scenes/a.toml")).expect("a scene");
     assert!(written.contains("file = \"../meshes/block.vtu\"") && written.contains("scale = 0.001"), "{written}");
     assert!(written.contains("grip \\\"A\\\""), "{written}");

@@ -217,6 +217,32 @@ fn frames_can_be_chosen() {
 }
 
 #[test]
+fn values_can_be_chosen() {
+    let chosen = ["--probe", "energy.", "--probe", "inverted"];
+    let folder = converted("convert_probes", &["a.csv", "plots/a.svg", "a.pc2"], &chosen);
+    let csv = std::fs::read_to_string(folder.join("a.csv")).expect("a table");
+    let columns: Vec<&str> = csv.lines().next().expect("a head").split(',').collect();
+    assert!(
+        columns.len() > 3 && columns.contains(&"energy.total") && columns.contains(&"inverted_cells"),
+        "{columns:?}"
+    );
+    assert!(columns[1..].iter().all(|name| name.contains("energy.") || name.contains("inverted")), "{columns:?}");
+    let whole = converted("convert_all_probes", &["a.csv"], &[]);
+    let whole = std::fs::read_to_string(whole.join("a.csv")).expect("a table");
+    let column = |table: &str, name: &str| -> Vec<String> {
+        let at =
+            table.lines().next().and_then(|head| head.split(',').position(|other| other == name)).expect("a column");
+        table.lines().map(|line| line.split(',').nth(at).expect("a cell").to_string()).collect()
+    };
+    assert_eq!(column(&csv, "energy.gravity"), column(&whole, "energy.gravity"));
+    let plots = std::fs::read_dir(folder.join("plots")).expect("a folder").flatten();
+    let names: Vec<String> = plots.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.contains(&"a_energy.svg".to_string()), "{names:?}");
+    assert!(names.iter().all(|name| name.contains("energy") || name.contains("inverted")), "{names:?}");
+    assert_eq!(pc2(&folder.join("a.pc2")), surfaces());
+}
+
+#[test]
 fn sizes_are_told_before_and_after() {
     let files = ["a.npz", "a.pc2", "a.ply", "a.usda", "a.obj", "a.csv", "a.pvd", "a.glb"];
     let (folder, output) = convert("convert_sizes", &files, &["--json"]);
@@ -262,7 +288,7 @@ fn a_recording_that_was_cut_off_is_converted_up_to_its_last_frame() {
 
 #[test]
 fn mistakes_are_explained() {
-    let cases: [(&str, &[&str], &[&str]); 7] = [
+    let cases: [(&str, &[&str], &[&str]); 9] = [
         ("a.xyz", &[], &["unknown format of", ".usda", "for ParaView"]),
         ("a.abc", &[], &["hint: for Alembic write .usdc"]),
         ("a.usda", &["--frames", "100..200"], &["no frame is selected: the recording has frames 0 to 5"]),
@@ -270,6 +296,8 @@ fn mistakes_are_explained() {
         ("a.png", &["--color", "colour"], &["there is no field `colour`", "von_mises"]),
         ("a.pvd", &["--fields", "vonmises"], &["there is no cell field `vonmises`"]),
         ("a.glb", &["--morph-targets", "99"], &["from 1 to 32"]),
+        ("a.csv", &["--probe", "energy.totl"], &["no probe `energy.totl`", "did you mean `energy.total`?"]),
+        ("a.obj", &["--probe", "energy"], &["--probe chooses what .csv and .svg files show, and none is written"]),
     ];
     for (file, options, expected) in cases {
         let (folder, output) = convert("convert_mistakes", &[file], options);

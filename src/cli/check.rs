@@ -11,7 +11,7 @@ use sinew_run::value_names::check_compared;
 use sinew_scene::spec::body::Body;
 use sinew_scene::spec::mesh::Mesh;
 use sinew_scene::value_table::ValueKind;
-use sinew_scene::{Character, Dimension, Scene, format_number, format_quantity};
+use sinew_scene::{Character, Dimension, Scene, format_number, format_quantity, format_size};
 
 use super::console::{self, Console};
 use super::progress::duration;
@@ -77,7 +77,7 @@ fn summary(name: &str, scene: &Scene, overview: &Overview) -> String {
     let mut text = format!("{name}: ok\n");
     for part in &overview.parts {
         let kind = if part.cells > 0 { "body" } else { "rigid" };
-        let size = part.size.map(length).join(" × ");
+        let size = format_size(part.size, 3);
         text += &format!("  {kind} {}: {size}, {} m³\n", part.name, format_number(rounded(part.volume)));
         if part.cells > 0 {
             text += &format!("    {} cells, {} nodes", part.cells, part.nodes);

@@ -38,6 +38,10 @@ pub struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub fields: Option<Vec<String>>,
 
+    /// Values of .csv and .svg files: all whose names contain this text. Repeat for several [default: all]
+    #[arg(long = "probe", value_name = "NAME")]
+    pub probes: Vec<String>,
+
     /// Field that colors pictures [default: as in the scene]
     #[arg(long, value_name = "FIELD")]
     pub color: Option<String>,
@@ -106,6 +110,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         frames: arguments.frames.clone().unwrap_or(0..=usize::MAX),
         every: arguments.every,
         fields: arguments.fields.clone(),
+        probes: arguments.probes.clone(),
         color: arguments.color.clone(),
         size: None,
         overrides,

@@ -12,7 +12,7 @@ use sinew_scene::recipe::image::{PhantomImage, PhantomName};
 use sinew_scene::template::{
     MeshFacts, SCHEMA_FILE, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title,
 };
-use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, nearest};
+use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, format_size, nearest};
 
 use super::console::{self, Console};
 use super::{Failure, Status, mesh, schema, table};
@@ -267,10 +267,7 @@ fn look(mesh: &Path, scene: &Path, scale: Option<f64>, console: Console) -> Resu
             mesh.display()
         ))
     })?;
-    let size = facts.size();
-    let sides = [size.x, size.y, size.z]
-        .map(|side| format_quantity(format!("{side:.2e}").parse().unwrap_or(side), Dimension::LENGTH));
-    let sides = sides.join(" × ");
+    let sides = format_size(facts.size().to_array(), 3);
     match scale {
         None => {
             let (factor, unit) = plausible_scale(facts.bounds.size().max_component());

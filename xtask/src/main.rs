@@ -7,6 +7,7 @@ mod addon;
 mod dist;
 mod judges;
 mod licenses;
+mod lint;
 mod opensim;
 mod peers;
 mod pictures;

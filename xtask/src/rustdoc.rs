@@ -2,6 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
+use crate::lint;
 use crate::step::{Outcome, cargo, root, stream};
 
 /// Loads KaTeX, which renders the formulas. It is no `rustdocflags` of `.cargo/config.toml`: Cargo runs rustdoc in the
@@ -26,7 +27,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
 
 /// The step of `cargo xtask test`: public pages only.
 pub fn check(name: &str) -> Outcome {
-    stream(name, &mut command())
+    let mut command = command();
+    lint::reuse(&mut command);
+    stream(name, &mut command)
 }
 
 fn command() -> Command {

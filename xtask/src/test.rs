@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::abuse;
 use crate::judges;
 use crate::licenses;
+use crate::lint;
 use crate::opensim;
 use crate::programs;
 use crate::python;
@@ -142,22 +143,7 @@ fn format(_: &Options) -> Outcome {
 }
 
 fn lint(_: &Options) -> Outcome {
-    stream(
-        "lint",
-        // With all features, or code that only they build would rot.
-        &mut cargo([
-            "clippy",
-            "--quiet",
-            "--workspace",
-            "--all-targets",
-            "--features",
-            "sinew/opponents",
-            "--release",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-    )
+    lint::check("lint")
 }
 
 fn tests(options: &Options) -> Outcome {

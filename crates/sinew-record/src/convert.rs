@@ -3,6 +3,7 @@
 //! It uses the recorders of a run, which see the same frames: a later conversion writes the same files as the run
 //! itself.
 
+mod choice;
 mod format;
 mod settings;
 
@@ -17,6 +18,8 @@ use sinew_scene::output::{OutputClash, PREVIOUS, RECORDING, check_outputs};
 use sinew_store::{Recording, StoreError, StoredFrame};
 use thiserror::Error;
 
+use self::choice::Choice;
+pub use self::choice::matching_probes;
 pub use self::format::OutputFormat;
 use self::settings::Settings;
 use crate::costume::Wardrobe;
@@ -31,6 +34,8 @@ pub struct ConvertOptions {
     pub every: usize,
     /// Cell fields of VTU files, from [`crate::record::CELL_FIELDS`]; `None` uses those of the scene.
     pub fields: Option<Vec<String>>,
+    /// Probes of tables and plots: those whose names contain one of these texts; all if there is none.
+    pub probes: Vec<String>,
     /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; `None` uses that of the scene.
     pub color: Option<String>,
     /// Width and height of pictures and films \[pixels\]; `None` uses those of the scene.
@@ -50,6 +55,7 @@ impl Default for ConvertOptions {
             frames: 0..=usize::MAX,
             every: 1,
             fields: None,
+            probes: Vec::new(),
             color: None,
             size: None,
             overrides: Vec::new(),
@@ -72,6 +78,8 @@ pub struct Plan<'a> {
     seen: BTreeSet<usize>,
     /// Frames for tables of probes, which are recorded at every frame.
     probed: BTreeSet<usize>,
+    /// Probes of tables and plots; `None` takes all.
+    choice: Option<Choice>,
     settings: Settings,
 }
 
@@ -165,6 +173,17 @@ pub enum ConvertError {
         /// The output that needs it.
         what: String,
     },
+    /// A probe that is not there.
+    #[error("the recording has no probe `{name}`\nhint: {hint}")]
+    NoProbe {
+        /// Its name.
+        name: String,
+        /// Names that are there.
+        hint: String,
+    },
+    /// Probes are chosen, but no file shows any.
+    #[error("--probe chooses what .csv and .svg files show, and none is written")]
+    NoTable,
     /// A value of the scene cannot be replaced.
     #[error("{0}")]
     Scene(#[from] SceneError),
@@ -267,6 +286,13 @@ pub fn plan<'a>(
         problems.extend(check_twice(outputs, &formats).err());
     }
     problems.extend(check_outputs([recording.path()], outputs).err().map(ConvertError::from));
+    let mut choice = None;
+    if !options.probes.is_empty() {
+        choice = Choice::new(&header.probe_names, &options.probes).map_err(|error| problems.push(error)).ok();
+        if formats.len() == outputs.len() && !formats.iter().any(|format| format.is_of_probes()) {
+            problems.push(ConvertError::NoTable);
+        }
+    }
     if let Some(settings) = &settings {
         problems.extend(settings.check_stress(header, &formats).err());
         problems.extend(settings.check_opacity(outputs));
@@ -291,7 +317,12 @@ pub fn plan<'a>(
     let mut planned = Vec::new();
     for (path, &format) in outputs.iter().zip(&formats) {
         let frames = if format.is_of_probes() { probed.len() } else { shown.len() };
-        let estimate = settings.estimate(path, format, &sample, header, frames)?;
+        let view = sample.view(header);
+        let view = match &mut choice {
+            Some(choice) if format.is_of_probes() => choice.of(&view),
+            _ => view,
+        };
+        let estimate = settings.estimate(path, format, &view, frames)?;
         planned.push(PlannedOutput { path: path.clone(), format, estimate });
     }
     let has_obj = formats.iter().any(|f| matches!(f, OutputFormat::Obj | OutputFormat::Pc2 | OutputFormat::Mdd));
@@ -307,7 +338,7 @@ pub fn plan<'a>(
     let step = all.len().div_ceil(LOOKED_AT).max(1);
     let others = all.into_iter().step_by(step).filter(|frame| has_pictures && !shown.contains(frame));
     let seen = others.collect();
-    Ok(Plan { outputs: planned, notes, recording, shown, seen, probed, settings })
+    Ok(Plan { outputs: planned, notes, recording, shown, seen, probed, choice, settings })
 }
 
 /// Frames beside the selected ones that determine view and colors of pictures.
@@ -379,8 +410,11 @@ impl Plan<'_> {
             }
             let (is_shown, is_probed) = (self.shown.contains(&number), self.probed.contains(&number));
             for output in &mut open {
-                if if output.takes_probes { is_probed } else { is_shown } {
-                    output.recorder.frame(&view)?;
+                match (&mut self.choice, output.takes_probes) {
+                    (Some(choice), true) if is_probed => output.recorder.frame(&choice.of(&view))?,
+                    (None, true) if is_probed => output.recorder.frame(&view)?,
+                    (_, false) if is_shown => output.recorder.frame(&view)?,
+                    _ => {}
                 }
             }
             if progress(done + 1, frames.len()).is_break() {

@@ -198,11 +198,12 @@ impl Rule {
         }
     }
 
-    /// Evaluates the rule on a run.
-    pub fn evaluate(&self, history: &ProbeHistory) -> Result<Checked, UnknownProbe> {
+    /// Evaluates the rule on a run; `is_whole` says whether that has gone to its end.
+    pub fn evaluate(&self, history: &ProbeHistory, is_whole: bool) -> Result<Checked, UnknownProbe> {
         self.check_names(history.names())?;
         let column = history.column(&self.probe).unwrap_or_default();
-        let frames = self.window.frames(history);
+        let is_reached = is_whole || self.window != Window::End;
+        let frames = if is_reached { self.window.frames(history) } else { Vec::new() };
         let (got, time, passed) = match &self.claim {
             // Monotonicity compares neighbors; the decisive value is the worst step backward.
             Claim::Monotone(trend) => {
@@ -360,7 +361,7 @@ mod tests {
     }
 
     fn check(claim: Claim, window: Window, values: &[f64]) -> Checked {
-        Rule { probe: "p".into(), claim, window }.evaluate(&history(values)).unwrap()
+        Rule { probe: "p".into(), claim, window }.evaluate(&history(values), true).unwrap()
     }
 
     fn near(value: f64, absolute: f64, relative: f64) -> Claim {
@@ -385,6 +386,11 @@ mod tests {
         assert!(!span.passed && !span.failed());
         let reached = check(Claim::AtMost(0.0), Window::Span(0.0, 6.0), &[1.0, 2.0]);
         assert!(reached.failed() && reached.word() == "FAILED");
+        let end = Rule { probe: "p".into(), claim: Claim::AtMost(0.0), window: Window::End };
+        assert_eq!(end.evaluate(&history(&[1.0, 2.0]), false).unwrap().word(), "not reached");
+        assert_eq!(end.evaluate(&history(&[1.0, 2.0]), true).unwrap().word(), "FAILED");
+        let always = Rule { window: Window::All, ..end };
+        assert_eq!(always.evaluate(&history(&[1.0, 2.0]), false).unwrap().word(), "FAILED");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a scene amounts to before it runs: sizes, regions, resolution, expected memory and time.
 
+use std::collections::BTreeMap;
+
 use sinew_fem::contact::ContactMode;
 use sinew_fem::model::{Body, Model};
 use sinew_fem::{Simulation, Substeps};
@@ -91,24 +93,27 @@ impl Overview {
     }
 }
 
-/// Thickness of the thinnest part of a body \[m\]: the shortest ways straight through it from places of its surface,
+/// Thickness of the thinnest part of a body \[m\]: the shortest ways straight through it from nodes of its surface,
 /// those of tips and corners aside.
+///
+/// Straight through means against the mean normal around a node: single faces of a filled body are slanted steps, from
+/// which the way to the next step is one cell, however thick the body is.
 fn thinnest(body: &Body) -> Option<f64> {
     let rest = body.mesh.positions();
     let faces = body.mesh.boundary_triangles();
     let corners = |face: &[u32; 3]| face.map(|node| rest[node as usize]);
-    let mut ways = Vec::new();
-    for (index, face) in faces.iter().enumerate().step_by(faces.len().div_ceil(RAYS).max(1)) {
+    let mut inward: BTreeMap<u32, Vec3> = BTreeMap::new();
+    for face in &faces {
         let [a, b, c] = corners(face);
-        let inward = (c - a).cross(b - a);
-        if inward.norm() > 0.0 {
-            let (from, inward) = ((a + b + c) / 3.0, inward.normalized());
-            let others = faces.iter().enumerate().filter(|(other, _)| *other != index);
-            let way =
-                others.filter_map(|(_, face)| ray_triangle(from, inward, corners(face))).fold(f64::INFINITY, f64::min);
-            ways.extend(way.is_finite().then_some(way));
-        }
+        let twice_area = (c - a).cross(b - a);
+        face.iter().for_each(|node| *inward.entry(*node).or_insert(Vec3::zero()) += twice_area);
     }
+    let way = |(node, inward): (&u32, &Vec3)| {
+        let others = faces.iter().filter(|face| !face.contains(node));
+        let hits = others.filter_map(|face| ray_triangle(rest[*node as usize], inward.normalized(), corners(face)));
+        (inward.norm() > 0.0).then(|| hits.fold(f64::INFINITY, f64::min)).filter(|way| way.is_finite())
+    };
+    let mut ways: Vec<f64> = inward.iter().step_by(inward.len().div_ceil(RAYS).max(1)).filter_map(way).collect();
     ways.sort_unstable_by(f64::total_cmp);
     ways.get((TIPS * ways.len() as f64) as usize).copied()
 }

@@ -38,7 +38,7 @@ use crate::value_names;
 pub struct RunOptions {
     /// Folder for the files; nothing is written without one.
     pub output: Option<PathBuf>,
-    /// Stops after this many frames; `None` runs the whole scene. Expectations at later times are then not reached.
+    /// Stops after this many frames; `None` runs the whole scene. Expectations at later times, or at the end, are then not reached.
     pub frames: Option<usize>,
     /// The overrides with which the scene was loaded; a study adds those of its cases.
     pub overrides: Vec<Override>,
@@ -341,8 +341,9 @@ pub(crate) fn run_once(
     outcome.notes.extend(recorders.iter().flat_map(|recorder| recorder.notes()));
     outcome.figures = recorders.iter().flat_map(|recorder| recorder.figures()).collect();
     if !outcome.interrupted {
+        let is_whole = count == scene.frame_count();
         for rule in &rules {
-            outcome.expectations.push(rule.evaluate(&outcome.history)?);
+            outcome.expectations.push(rule.evaluate(&outcome.history, is_whole)?);
         }
     }
     outcome.outputs = folder.map(|folder| folder.files()).unwrap_or_default();

@@ -51,4 +51,4 @@ pub use source::{Attachments, Source};
 pub use spec::Scene;
 pub use suggest::nearest;
 pub use track::{Interpolation, Track, TrackValue};
-pub use value::{Dimension, Quantity, QuantityError, format_number, format_quantity};
+pub use value::{Dimension, Quantity, QuantityError, format_number, format_quantity, format_size};

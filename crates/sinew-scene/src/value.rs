@@ -200,18 +200,36 @@ enum Factor {
 
 /// The text of an SI value in the most readable common unit: 30000 Pa is `30 kPa`.
 pub fn format_quantity(value: f64, dimension: Dimension) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return join_unit(value, &dimension.si_unit());
+    format_quantities(&[value], dimension)
+}
+
+/// The sides of a box \[m\], each rounded to this many significant digits, in one unit: `20 × 20 × 0.5 cm`.
+pub fn format_size(sides: [f64; 3], digits: usize) -> String {
+    let rounded = |side: f64| format!("{side:.*e}", digits.saturating_sub(1)).parse().unwrap_or(side);
+    format_quantities(&sides.map(rounded), Dimension::LENGTH)
+}
+
+/// Values of one dimension with one unit behind the last, the one that suits the largest.
+fn format_quantities(values: &[f64], dimension: Dimension) -> String {
+    let join = |values: &[f64], unit: &str| {
+        let numbers: Vec<String> = values.iter().map(|value| format_number(*value)).collect();
+        let numbers = numbers.join(" × ");
+        if unit.is_empty() { numbers } else { format!("{numbers} {unit}") }
+    };
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    if largest == 0.0 || values.iter().any(|value| !value.is_finite()) {
+        return join(values, &dimension.si_unit());
     }
     let metric =
         |unit: &&&str| !["mmHg", "bar", "dyn", "turn", "rpm", "min", "km/h", "t/m^3"].iter().any(|u| unit.contains(u));
     let written = |unit: &str| {
         let (factor, _) = parse_unit(unit).ok()?;
-        let scaled = match factor {
+        let scale = |value: f64| match factor {
             Factor::Times(factor) => value / factor,
             Factor::Over(factor) => value * factor,
         };
-        Some((scaled, join_unit(scaled, unit)))
+        let scaled: Vec<f64> = values.iter().map(|value| scale(*value)).collect();
+        Some((scale(largest), join(&scaled, unit)))
     };
     // The shortest text wins; the SI unit comes first and so wins a tie.
     dimension
@@ -219,13 +237,9 @@ pub fn format_quantity(value: f64, dimension: Dimension) -> String {
         .iter()
         .filter(metric)
         .filter_map(|unit| written(unit))
-        .filter(|(scaled, _)| (0.1..1e4).contains(&scaled.abs()))
+        .filter(|(scaled, _)| (0.1..1e4).contains(scaled))
         .min_by_key(|(_, text)| text.len())
-        .map_or_else(|| join_unit(value, &dimension.si_unit()), |(_, text)| text)
-}
-
-fn join_unit(value: f64, unit: &str) -> String {
-    if unit.is_empty() { format_number(value) } else { format!("{} {unit}", format_number(value)) }
+        .map_or_else(|| join(values, &dimension.si_unit()), |(_, text)| text)
 }
 
 /// A number with at most nine significant digits, in plain notation where possible.
@@ -490,6 +504,15 @@ mod tests {
         ] {
             assert_eq!(format_quantity(value, dimension), text);
         }
+    }
+
+    #[test]
+    fn sides_of_a_box_share_a_unit() {
+        let text = |sides| format_size(sides, 3);
+        assert_eq!(text([0.2, 0.2, 0.005]), "20 × 20 × 0.5 cm");
+        assert_eq!(text([1.2345, 0.3, 0.0]), "123 × 30 × 0 cm");
+        assert_eq!(text([0.0; 3]), "0 × 0 × 0 m");
+        assert_eq!(text([f64::INFINITY, 1.0, 1.0]), "inf × 1 × 1 m");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use sinew_geometry::{Aabb, CellKind};
 use sinew_io::{CellShape, Field, MeshData, ReadError, VolumeOptions};
 use sinew_math::Vec3;
 use sinew_record::still::MeshPicture;
-use sinew_scene::Dimension;
 use sinew_scene::inspect::{Skin, cell_quality, far_points, has_volume, spread, triangle_angles, used_bounds};
 use sinew_scene::template::plausible_scale;
+use sinew_scene::{Dimension, format_size};
 
 use super::super::console::{self, Console};
 use super::super::{Failure, Status, table};
@@ -310,7 +310,6 @@ impl Facts {
         add("cells", if kinds.is_empty() { "none".into() } else { kinds.join(", ") });
         if !self.bounds.is_empty() {
             let size = self.bounds.size();
-            let sides = [size.x, size.y, size.z].map(|side| quantity(side, Dimension::LENGTH));
             let (factor, unit) = plausible_scale(size.max_component());
             let doubt = if factor == 1.0 {
                 String::new()
@@ -318,7 +317,7 @@ impl Facts {
                 format!("   (in meters; probably {unit}: scale = {})", short(factor))
             };
             if self.is_measurable {
-                add("size", format!("{} × {} × {}{doubt}", sides[0], sides[1], sides[2]));
+                add("size", format!("{}{doubt}", format_size(size.to_array(), 4)));
             }
             add("bounds", format!("{} to {} m", point_text(self.bounds.min), point_text(self.bounds.max)));
         }

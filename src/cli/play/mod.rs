@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sinew_fem::Interrupt;
+use sinew_record::convert::matching_probes;
 use sinew_record::still::Player;
 use sinew_store::{Recording, StoreError, StoredFrame};
 
@@ -94,7 +95,8 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
             recording.lost_bytes()
         ));
     }
-    summary::check_probes(&recording, &arguments.probes).map_err(Failure::Other)?;
+    matching_probes(&recording.header().probe_names, &arguments.probes)
+        .map_err(|error| Failure::Other(error.to_string()))?;
     if arguments.json {
         console::print(&format!("{:#}\n", summary::to_json(&recording).map_err(failed)?))?;
         return Ok(Status::Done);

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use sinew_geometry::Aabb;
 use sinew_geometry::mesh::MAX_CELL_NODES;
 use sinew_math::Vec3;
-use sinew_scene::{format_number, nearest};
+use sinew_record::convert::matching_probes;
+use sinew_scene::format_number;
 use sinew_store::{Header, Recording, StoreError, StoredFrame};
 
 use super::super::mesh::bytes_text;
@@ -98,27 +99,13 @@ fn round(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// A word that matches no probe of the recording is an error.
-pub fn check_probes(recording: &Recording, requested: &[String]) -> Result<(), String> {
-    let names = &recording.header().probe_names;
-    let Some(unknown) = requested.iter().find(|requested| !names.iter().any(|name| name.contains(requested.as_str())))
-    else {
-        return Ok(());
-    };
-    let hint = match nearest(unknown, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("among its {} probes are {}", names.len(), names[..names.len().min(6)].join(", ")),
-    };
-    Err(format!("the recording has no probe `{unknown}`\nhint: {hint}"))
-}
-
 /// Columns of the table: the probes that match `--probe`, else the first probes that the scene defines.
 fn columns(header: &Header, requested: &[String]) -> Vec<usize> {
     let names = &header.probe_names;
-    if !requested.is_empty() {
-        return (0..names.len())
-            .filter(|&i| requested.iter().any(|requested| names[i].contains(requested.as_str())))
-            .collect();
+    if let Ok(found) = matching_probes(names, requested)
+        && !found.is_empty()
+    {
+        return found;
     }
     // The probes of a scene are NAME.displacement.x and so on; the vertical part is the most useful.
     let is_own = |name: &String| name.ends_with(".displacement.z");

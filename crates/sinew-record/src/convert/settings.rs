@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sinew_fem::Frame;
 use sinew_raster::UpAxis;
 use sinew_scene::output::{FilmFormat, UsdEncoding};
 use sinew_scene::spec::record::{Background, Record};
 use sinew_scene::spec::{Scene, Up};
 use sinew_scene::{Override, SceneError};
-use sinew_store::{Header, StoredFrame};
+use sinew_store::Header;
 
 use super::{ConvertError, ConvertOptions, OutputFormat, PlannedOutput};
 use crate::costume::Wardrobe;
@@ -23,6 +24,8 @@ pub(super) struct Settings {
     title: Option<String>,
     pub up: UpAxis,
     fields: Option<Vec<String>>,
+    /// Whether plots show chosen probes, and not how steps converged.
+    has_choice: bool,
     clips: Option<usize>,
     morph_targets: usize,
     pictures: PictureParams,
@@ -75,6 +78,7 @@ impl Settings {
             title,
             up: up_axis(up),
             fields: options.fields.clone().or(record.fields),
+            has_choice: !options.probes.is_empty(),
             clips: options.clips.or(record.clips),
             morph_targets: morph_targets.min(MAX_MORPH_TARGETS),
         })
@@ -124,11 +128,9 @@ impl Settings {
         &self,
         path: &Path,
         format: OutputFormat,
-        sample: &StoredFrame,
-        header: &Header,
+        frame: &Frame<'_>,
         frames: usize,
     ) -> Result<Estimate, ConvertError> {
-        let frame = &sample.view(header);
         Ok(match format {
             OutputFormat::Vtu => size::of_vtu(frame, frames, self.fields.clone())?,
             OutputFormat::Usd => size::of_usd(frame, frames, UsdEncoding::of(path)),
@@ -166,7 +168,7 @@ impl Settings {
             OutputFormat::Mdd => Box::new(PointCacheRecorder::create(path, PointCache::Mdd, self.up)?),
             OutputFormat::Csv => Box::new(CsvRecorder::create(path)?),
             OutputFormat::Npz => Box::new(NpzRecorder::create(path)?),
-            OutputFormat::Svg => Box::new(PlotRecorder::create(path)),
+            OutputFormat::Svg => Box::new(PlotRecorder::create(path).with_convergence(!self.has_choice)),
             OutputFormat::Png => self.pictures(Some(path.clone()), Vec::new())?,
             OutputFormat::Apng | OutputFormat::Gif | OutputFormat::Mp4 | OutputFormat::Webm => {
                 self.pictures(None, vec![path.clone()])?

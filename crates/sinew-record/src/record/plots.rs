@@ -14,6 +14,7 @@ pub struct PlotRecorder {
     times: Vec<f64>,
     probes: Vec<ProbeSeries>,
     steps: Vec<StepReport>,
+    has_convergence: bool,
     files: Sequence,
 }
 
@@ -21,7 +22,19 @@ impl PlotRecorder {
     /// Plots beside `pattern`: `folder/run_NAME.svg` for `folder/run.svg`, `folder/NAME.svg` for `folder/.svg`.
     pub fn create(pattern: impl Into<PathBuf>) -> PlotRecorder {
         let (times, probes, steps) = (Vec::new(), Vec::new(), Vec::new());
-        PlotRecorder { pattern: pattern.into(), times, probes, steps, files: Sequence::default() }
+        PlotRecorder {
+            pattern: pattern.into(),
+            times,
+            probes,
+            steps,
+            has_convergence: true,
+            files: Sequence::default(),
+        }
+    }
+
+    /// Whether it also plots how the steps converged, the default.
+    pub fn with_convergence(self, has_convergence: bool) -> PlotRecorder {
+        PlotRecorder { has_convergence, ..self }
     }
 
     fn plots(&self) -> Vec<Plot> {
@@ -44,7 +57,7 @@ impl Recorder for PlotRecorder {
             probe.values.push(value);
         }
         // The first frame is not computed.
-        if frame.index > 0 {
+        if self.has_convergence && frame.index > 0 {
             self.steps.push(StepReport { time: frame.time, ..*frame.report });
         }
         Ok(())

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use sinew_geometry::Aabb;
+use sinew_geometry::{Aabb, TriMesh};
 use sinew_io::{MeshData, ReadError, VolumeOptions};
 use sinew_math::Vec3;
 
 use super::{FLOOR, TemplateParams, length, material, quoted, rounded};
 use crate::inspect::{diagnose, has_volume};
-use crate::value::format_number;
+use crate::value::{format_number, format_size};
 
 /// Facts about a mesh file.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct MeshFacts {
     pub scale: f64,
     /// Bounds before scaling.
     pub bounds: Aabb,
+    /// Edge of the cells that fill it, before scaling, rounded once it is scaled.
+    pub cell: f64,
     /// Number of cells or faces.
     pub cell_count: usize,
     /// Named regions: name, and number of nodes, cells or faces.
@@ -58,6 +60,7 @@ impl MeshFacts {
             needs_repair: diagnosis.is_some_and(|found| !found.is_usable()),
             scale: 1.0,
             bounds: Aabb::EMPTY,
+            cell: 0.0,
             cell_count,
             regions: Vec::new(),
             labels: Vec::new(),
@@ -76,6 +79,7 @@ impl MeshFacts {
         } else {
             let parts = data.into_surface(&BTreeSet::new())?;
             facts.bounds = parts.mesh.bounds();
+            facts.cell = cell_edge(&parts.mesh, !facts.needs_repair);
             facts.cell_count = parts.mesh.triangle_count();
             facts.regions =
                 parts.groups.iter().map(|(name, faces)| (name.clone(), format!("{} faces", faces.len()))).collect();
@@ -101,6 +105,22 @@ fn body_name(text: &str) -> String {
 /// Number of cells along the longest side of a filled surface: coarse enough to be quick, fine enough to look right.
 const CELLS_ALONG: f64 = 10.0;
 
+/// Maximum number of cubes of cells that a thin surface gets: some 12,000 tetrahedra, and what thin cells stick out.
+const MAX_CUBES: f64 = 1000.0;
+
+/// Edge of the cells that suit a surface.
+///
+/// A tenth of the longest side, but at most the volume over the area of a closed one: half of the thickness of a plate, a
+/// quarter of that of a rod, so that thin bodies are not filled by cells thicker than they are.
+fn cell_edge(surface: &TriMesh, is_closed: bool) -> f64 {
+    let (volume, area) = (surface.volume(), surface.area());
+    let even = surface.bounds().size().max_component() / CELLS_ALONG;
+    if !is_closed || !(volume > 0.0 && area > 0.0) {
+        return even;
+    }
+    even.min((volume / area).max((volume / MAX_CUBES).cbrt()))
+}
+
 /// Maximum number of regions that the comments list.
 const LISTED: usize = 24;
 
@@ -115,7 +135,7 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
         text +=
             &format!("mesh = {{ from = \"file\", file = {} }}   # {} cells\n", quoted(&facts.path), facts.cell_count);
     } else {
-        let cell = length(rounded(largest / CELLS_ALONG, 2));
+        let cell = length(rounded(facts.cell * facts.scale, 2));
         let repair = if facts.needs_repair { ", repair = \"winding\"" } else { "" };
         text += &format!(
             "mesh = {{ from = \"fill\", surface = {}, cell = \"{cell}\"{repair} }}   # smaller cells: finer and slower\n",
@@ -132,7 +152,7 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
             unit_words(facts.scale)
         );
     }
-    text += &format!("# Its size is {} x {} x {}.\n", length(size.x), length(size.y), length(size.z));
+    text += &format!("# Its size is {}.\n", format_size(size.to_array(), 3));
     // A fifth of its height above the floor, so that it falls for a short time.
     let lift = 0.2 * size.z.max(0.2 * largest) - facts.bounds.min.z * facts.scale;
     text += &format!("position = [0, 0, \"{}\"]\n{}", length(lift), material(params));
@@ -180,5 +200,26 @@ mod tests {
     fn names_of_bodies_are_plain() {
         assert_eq!(body_name("my mesh (2)"), "my_mesh__2");
         assert_eq!(body_name("007"), "body");
+    }
+
+    /// A box by its eight corners, or without its bottom.
+    fn cuboid(size: [f64; 3], is_closed: bool) -> TriMesh {
+        let corner =
+            |k: usize| Vec3::new(size[0] * (k & 1) as f64, size[1] * (k >> 1 & 1) as f64, size[2] * (k >> 2) as f64);
+        let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [1, 3, 7, 5], [0, 4, 6, 2]];
+        let sides = sides.into_iter().skip(usize::from(!is_closed));
+        let triangles = sides.flat_map(|[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+        TriMesh::new((0..8).map(corner).collect(), triangles).expect("a surface")
+    }
+
+    #[test]
+    fn thin_bodies_get_cells_that_fit_into_them() {
+        let even = |edge: f64, expected: f64| assert!((edge / expected - 1.0).abs() < 1e-12, "{edge}, not {expected}");
+        even(cell_edge(&cuboid([0.1; 3], true), true), 0.01);
+        // V/A of a rod of 1 × 1 × 10: 10 / 42.
+        even(cell_edge(&cuboid([0.01, 0.01, 0.1], true), true), 0.01 * 10.0 / 42.0);
+        // A plate would get too many.
+        even(cell_edge(&cuboid([0.2, 0.2, 0.005], true), true), (0.2 * 0.2 * 0.005 / MAX_CUBES).cbrt());
+        even(cell_edge(&cuboid([0.01, 0.01, 0.1], false), false), 0.01);
     }
 }
