@@ -44,14 +44,14 @@ pub(super) fn barrier(s: f64) -> [f64; 3] {
 }
 
 /// Factor that fades out the repulsion of two edges as they become parallel, where their closest points jump, with its
-/// derivative by c = |u × v|²: m = (2 − c/ε) c/ε below ε \[Li20\].
+/// first and second derivative by c = |u × v|²: m = (2 − c/ε) c/ε below ε \[Li20\].
 #[inline]
-pub(super) fn mollifier(c: f64, epsilon: f64) -> [f64; 2] {
+pub(super) fn mollifier(c: f64, epsilon: f64) -> [f64; 3] {
     if c >= epsilon {
-        return [1.0, 0.0];
+        return [1.0, 0.0, 0.0];
     }
     let r = c / epsilon;
-    [(2.0 - r) * r, 2.0 * (1.0 - r) / epsilon]
+    [(2.0 - r) * r, 2.0 * (1.0 - r) / epsilon, -2.0 / (epsilon * epsilon)]
 }
 
 #[cfg(test)]
@@ -71,8 +71,9 @@ mod tests {
         assert!(barrier(1e-300)[0] > 100.0, "grows without bound");
         for c in [0.1, 0.5, 0.9, 2.0] {
             let h = 1e-7;
-            let [m, slope] = mollifier(c, 1.0);
+            let [m, slope, curvature] = mollifier(c, 1.0);
             assert!(((mollifier(c + h, 1.0)[0] - mollifier(c - h, 1.0)[0]) / (2.0 * h) - slope).abs() < 1e-6);
+            assert!(((mollifier(c + h, 1.0)[1] - mollifier(c - h, 1.0)[1]) / (2.0 * h) - curvature).abs() < 1e-6);
             assert!((0.0..=1.0).contains(&m));
         }
     }

@@ -40,6 +40,6 @@ pub(crate) use lagged::recall;
 pub(crate) use patches::Moving;
 pub(crate) use restitution::{Meeting, bounce_damping, travel};
 pub(crate) use rule::{ORDINARY_DEPTH, allowed_depth};
-pub(crate) use stage::{ContactStage, ContactTerm, StepStart};
+pub(crate) use stage::{Bend, ContactStage, ContactTerm, StepStart};
 pub(crate) use surface::{FleshSurface, Parts, RIGID_MODULUS, RigidSurface, facing_areas, usual_stiffness};
 pub(crate) use tangles::TOUCHING;

@@ -3,13 +3,17 @@
 //! Each contact is a gap g(y) of up to four vertices with derivative wᵢ n: the weights of the closest points and the
 //! unit vector between them (the motion of the closest points themselves does not change a closest-point distance to
 //! first order). Energy φ(g), gradient φ' wᵢ n, tangent φ'' wᵢ wⱼ n nᵀ. Omitting the term φ' ∇²g keeps the tangent
-//! positive semi-definite (SIF-034) and changes no equilibrium.
+//! positive semi-definite (SIF-034) and changes no equilibrium; bends are what is omitted. A place that several pairs
+//! share counts once (`features`).
 //!
 //! In barrier mode, one broad phase over the whole motion of an iteration serves its continuous collision detection and
 //! all evaluations along the way. In penalty mode, the first iterates of a step find exits, which are then fixed so
 //! that the iteration ends.
 
+mod curvature;
+mod features;
 mod lagged;
+mod merge;
 mod obstacles;
 mod parted;
 mod parting;
@@ -17,7 +21,10 @@ mod speculative;
 mod sweep;
 mod touch;
 
+use features::{Shares, shares_of};
 use lagged::Lagged;
+pub(crate) use merge::Bend;
+use merge::{Fading, Merged};
 use obstacles::{WorldPlane, world_planes};
 use sinew_geometry::proximity::{Candidates, SurfaceTree};
 use sinew_geometry::shape::Pose;
@@ -55,9 +62,9 @@ pub(crate) struct Active {
     pub normal: Vec3,
     /// Distance, or negative depth \[m\].
     pub gap: f64,
-    /// ∂E/∂y of each vertex \[N\].
-    gradient: [Vec3; 4],
-    /// φ', not positive \[N\].
+    /// ∂E/∂(Σ wᵢ yᵢ) \[N\].
+    force: Vec3,
+    /// φ' \[N\]: positive only where a place is counted back.
     pub slope: f64,
     /// φ'' \[N/m\], and stiffness across the normal.
     curvature: f64,
@@ -105,13 +112,22 @@ impl ContactTerm {
 
 #[derive(Clone, Default)]
 struct Chunk {
+    /// Features of pairs, which several pairs may share.
+    features: Vec<Active>,
+    /// Contacts that are nobody else's.
     active: Vec<Active>,
+    fading: Vec<Fading>,
+    /// Number of pairs nearer than their gap.
+    pairs: usize,
     energy: f64,
 }
 
 impl Chunk {
     fn clear(&mut self) {
+        self.features.clear();
         self.active.clear();
+        self.fading.clear();
+        self.pairs = 0;
         self.energy = 0.0;
     }
 }
@@ -144,6 +160,8 @@ pub(crate) struct ContactStage {
     known: bool,
     pub(super) known_ends: [Vec<Vec3>; 2],
     edge_areas: Vec<f64>,
+    /// What triangles share with their neighbors.
+    shares: Vec<Shares>,
     candidates: Candidates,
     /// The same of the motion searched before: a step looks at one start, at another, and goes on from the first.
     spare_known: bool,
@@ -161,6 +179,7 @@ pub(crate) struct ContactStage {
     searched: Vec<Vec3>,
     is_searched: bool,
     chunks: Vec<Chunk>,
+    merged: Merged,
     lagged: Vec<Lagged>,
     /// Vertices at the start of the step, with colliders at its start and at its end.
     start: Vec<Vec3>,
@@ -250,6 +269,7 @@ impl ContactStage {
                 })
                 .collect();
             self.tree = Some(tree);
+            self.shares = shares_of(count, &contact.triangles);
         }
         self.plane_vertices.clear();
         for (index, plane) in contact.planes.iter().enumerate() {
@@ -326,6 +346,7 @@ impl ContactStage {
             self.evaluate(contact, &state.positions);
         } else {
             self.chunks.iter_mut().for_each(Chunk::clear);
+            self.merged.gather(&self.chunks);
         }
         self.meet(contact, start);
         self.lag(contact, state);
@@ -399,7 +420,7 @@ impl ContactStage {
 
     /// Whether any contact acts at the last evaluated positions.
     pub fn is_acting(&self) -> bool {
-        self.chunks.iter().any(|chunk| !chunk.active.is_empty())
+        !self.merged.active.is_empty()
     }
 
     /// Whether surfaces repel each other at the last evaluated positions.
@@ -465,6 +486,7 @@ impl ContactStage {
             }
         });
         self.chunks = chunks;
+        self.merged.gather(&self.chunks);
         self.stored_energy() + self.lagged_energy()
     }
 
@@ -490,7 +512,12 @@ impl ContactStage {
 
     /// Contacts at the last evaluated positions.
     pub fn active(&self) -> impl Iterator<Item = &Active> {
-        self.chunks.iter().flat_map(|chunk| &chunk.active)
+        self.merged.active.iter()
+    }
+
+    /// Number of pairs that touch: of features nearer than their gap, and of points in or at something else.
+    pub fn pair_count(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.pairs + chunk.active.len()).sum()
     }
 
     /// Position of a contact on its first body: the closest point.
@@ -512,8 +539,15 @@ impl ContactStage {
             }
         };
         for active in self.active() {
-            for (&vertex, &force) in active.vertices.iter().zip(&active.gradient).filter(|(v, _)| **v != NO_VERTEX) {
-                add(vertex, force);
+            let weighted = active.vertices.iter().zip(&active.weights);
+            for (&vertex, &w) in weighted.filter(|(v, w)| **v != NO_VERTEX && **w != 0.0) {
+                add(vertex, active.force * w);
+            }
+        }
+        for fading in self.chunks.iter().flat_map(|chunk| &chunk.fading) {
+            let slopes = fading.sides(&self.y).slopes_of_vertices();
+            for (&vertex, slope) in fading.vertices.iter().zip(slopes) {
+                add(vertex, slope * (fading.rate * fading.energy));
             }
         }
         for lagged in &self.lagged {
@@ -524,19 +558,19 @@ impl ContactStage {
         }
     }
 
-    /// Writes ∂²E/∂y², positive semi-definite, at points `x`.
+    /// Writes ∂²E/∂y² at points `x`, the terms that are positive semi-definite.
     pub fn linearize(&mut self, contact: &ContactModel, x: &[Vec3], terms: &mut Vec<ContactTerm>) {
         terms.clear();
         if Self::is_idle(contact) {
             return;
         }
         self.evaluate(contact, x);
-        terms.extend(self.active().map(|active| {
+        terms.extend(self.active().filter(|active| active.is_stiff()).map(|active| {
             let along = Mat3::outer(active.normal, active.normal);
             let block = along * (active.curvature - active.across) + Mat3::identity() * active.across;
             ContactTerm::new(active.vertices, active.weights, block)
         }));
-        terms.extend(self.lagged.iter().map(|lagged| {
+        terms.extend(self.lagged.iter().filter(|lagged| lagged.response.normal_force > 0.0).map(|lagged| {
             let block = lagged.response.stiffened_block(self.moved(lagged), self.epsilon);
             ContactTerm::new(lagged.vertices, lagged.weights, block)
         }));

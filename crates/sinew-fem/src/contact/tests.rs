@@ -102,6 +102,64 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
     }
 }
 
+/// Terms and bends together are the derivative of the gradient, where terms alone are definite. Blocks of several meshes
+/// have all kinds of pairs.
+#[test]
+fn terms_and_bends_are_the_whole_second_derivative() {
+    let rule = ContactRule { mode: ContactMode::Barrier, gap: Some(2e-2), ..ContactRule::default() };
+    let model = blocks(rule, 8e-3);
+    let (mut state, control) = (model.initial_state(), model.initial_control());
+    let mut noise = Noise(11);
+    for x in &mut state.positions {
+        *x += noise.vector() * 3e-3;
+    }
+    let mut stage = ContactStage::default();
+    stage.begin_step(&model.contact, &model.step_start(&state, &control, 0.01));
+    let count = state.positions.len();
+    for _ in 0..4 {
+        let u: Vec<Vec3> = (0..count).map(|_| noise.vector()).collect();
+        let mut gradient_at = |s: f64| {
+            let x: Vec<Vec3> = state.positions.iter().zip(&u).map(|(&x, &u)| x + u * s).collect();
+            let mut gradient = vec![Vec3::zero(); count];
+            stage.evaluate(&model.contact, &x);
+            stage.add_gradient(&model.contact, &mut gradient);
+            gradient
+        };
+        let h = 1e-9;
+        let [low, high] = [-h, h].map(&mut gradient_at);
+        let (mut terms, mut bends) = (Vec::new(), Vec::new());
+        stage.linearize(&model.contact, &state.positions, &mut terms);
+        stage.bend(&mut bends);
+        let at = |vertex: u32| {
+            let carriers = model.contact.carriers(vertex as usize);
+            carriers.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + u[p as usize] * w)
+        };
+        let mut product = vec![Vec3::zero(); count];
+        let mut add = |vertex: u32, force: Vec3| {
+            for &(p, w) in model.contact.carriers(vertex as usize) {
+                product[p as usize] += force * w;
+            }
+        };
+        for term in &terms {
+            let moved = term.vertices.iter().zip(&term.weights).fold(Vec3::zero(), |sum, (&v, &w)| sum + at(v) * w);
+            term.vertices.iter().zip(&term.weights).for_each(|(&v, &w)| add(v, term.block * moved * w));
+        }
+        for bend in &bends {
+            for (&v, row) in bend.vertices.iter().zip(&bend.blocks) {
+                let force = bend.vertices.iter().zip(row).fold(Vec3::zero(), |sum, (&w, b)| sum + b.to_f64() * at(w));
+                add(v, force);
+            }
+        }
+        let size = product.iter().map(|p| p.norm()).fold(0.0, f64::max);
+        for k in 0..count {
+            let expected = (high[k] - low[k]) / (2.0 * h);
+            // Bends are f32.
+            assert!((product[k] - expected).norm() < 1e-4 * size, "{k}: {:?} {expected:?} of {size}", product[k]);
+        }
+        assert!(bends.len() > 50, "{}", bends.len());
+    }
+}
+
 /// Candidates that serve several motions give the same free ways and contacts as those that are searched anew.
 #[test]
 fn candidates_of_an_earlier_motion_miss_nothing() {

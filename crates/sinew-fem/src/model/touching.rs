@@ -98,16 +98,19 @@ impl ContactFinder {
         self.seen.clear();
         self.seen.resize(model.contact.vertex_count(), false);
         for (active, force) in self.stage.forces() {
-            let first = active.vertices[0] as usize;
             // An edge, or a vertex that touches several triangles, adds a force but no area.
-            let is_new = active.weights[0] == 1.0 && !std::mem::replace(&mut self.seen[first], true);
+            let mut area = 0.0;
+            for (v, _) in active.vertices.iter().zip(active.weights).filter(|(_, w)| w.abs() == 1.0) {
+                let is_new = !std::mem::replace(&mut self.seen[*v as usize], true);
+                area += if is_new { model.contact.areas[*v as usize] } else { 0.0 };
+            }
             points.push(ContactPoint {
                 between: active.groups.map(|group| model.contact.groups[group as usize].party),
                 place: self.stage.place_of(active),
                 normal: active.normal,
                 force,
                 gap: active.gap,
-                area: if is_new { model.contact.areas[first] } else { 0.0 },
+                area,
             });
         }
     }

@@ -16,7 +16,7 @@ use sinew_math::sparse::BlockCsr;
 use super::damping::DampingMatrix;
 use super::integrator::{Regime, Scheme};
 use super::linear::AssemblyPlan;
-use crate::contact::{ContactStage, ContactTerm};
+use crate::contact::{Bend, ContactStage, ContactTerm};
 use crate::force::{Force, StepContext};
 use crate::model::{Model, StepDrive};
 use crate::state::State;
@@ -51,6 +51,7 @@ pub(crate) struct ProblemScratch {
     masses: Vec<f64>,
     /// Tangent of contact at the last linearization.
     contact: Vec<ContactTerm>,
+    bends: Vec<Bend>,
 }
 
 /// One step to solve.
@@ -226,12 +227,18 @@ impl<'a> Problem<'a> {
 
     /// Linearizes contact between bodies at `x` for the next assembly.
     pub fn linearize_contact(&mut self, x: &[Vec3]) {
-        self.contact.linearize(&self.model.contact, x, &mut self.scratch.contact);
+        let ProblemScratch { contact, bends, .. } = &mut *self.scratch;
+        self.contact.linearize(&self.model.contact, x, contact);
+        bends.clear();
+        // Only systems with lattices multiply by them.
+        if !self.model.lattices.is_empty() {
+            self.contact.bend(bends);
+        }
     }
 
-    /// Tangent of contact at the last linearization.
-    pub fn contact_terms(&self) -> &[ContactTerm] {
-        &self.scratch.contact
+    /// Tangent of contact at the last linearization: definite terms, and what they lack.
+    pub fn contact_terms(&self) -> (&[ContactTerm], &[Bend]) {
+        (&self.scratch.contact, &self.scratch.bends)
     }
 
     /// Merit at `x`, given the energy `contact` of the contacts there.

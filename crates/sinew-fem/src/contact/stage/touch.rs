@@ -1,16 +1,20 @@
 //! One contact at a time: whether it acts, with its energy and force.
 
-use sinew_geometry::proximity::{edge_edge, point_triangle};
+use sinew_geometry::proximity::{Closest, edge_edge, point_triangle};
 use sinew_math::Vec3;
 
 use super::super::barrier::{barrier, mollifier};
 use super::super::material_space::Exit;
-use super::super::surface::ContactModel;
+use super::super::surface::{ContactModel, PairRule};
+use super::curvature::Parallelogram;
+use super::features::{Feature, Features};
+use super::merge::Fading;
 use super::obstacles::WorldPlane;
 use super::{Active, Chunk, ContactStage, NO_VERTEX, combine};
 
-/// Edges fade out below this squared sine of their angle \[Li20\].
-const PARALLEL: f64 = 1e-3;
+/// Edges fade out towards parallel ones from this squared sine of their angle on \[Li20\]: all do, so that they hardly
+/// bend the energy where they start and end.
+const PARALLEL: f64 = 1.0;
 /// Share of their rest distance at which neighbors in a crease start to repel.
 const REST_SHARE: f64 = 0.25;
 
@@ -20,7 +24,8 @@ impl ContactStage {
         let vertices = [v, a, b, c];
         let groups = [contact.vertex_groups[v as usize], contact.vertex_groups[a as usize]];
         let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
-        let closest = point_triangle(vertices.map(|v| self.y[v as usize]));
+        let x = vertices.map(|v| self.y[v as usize]);
+        let closest = point_triangle(x);
         if closest.distance_squared >= rule.gap * rule.gap {
             return;
         }
@@ -33,24 +38,12 @@ impl ContactStage {
             return;
         }
         let area = contact.areas[v as usize].min(contact.triangle_areas[t as usize]);
-        let d = closest.distance_squared.sqrt();
-        let [energy, slope, curvature] = barrier(d / gap);
-        let normal = closest.difference / d;
-        let slope = rule.modulus * area * slope;
-        chunk.energy += rule.modulus * area * gap * energy;
-        chunk.active.push(Active {
-            vertices,
-            weights: closest.weights,
-            normal,
-            gap: d,
-            gradient: closest.weights.map(|w| normal * (slope * w)),
-            slope,
-            curvature: rule.modulus * area / gap * curvature,
-            across: 0.0,
-            friction: rule.friction,
-            bounces: rule.bounce > 0.0,
-            groups,
-        });
+        let features = Features::of_triangle(x, whole(&closest), &self.shares[t as usize], gap * gap);
+        let pair = Pair { vertices, groups, gap, stiffness: rule.modulus * area, fade: 1.0, rule };
+        chunk.pairs += 1;
+        for feature in features.iter() {
+            pair.add(feature, chunk);
+        }
     }
 
     pub(super) fn touch_edge(&self, contact: &ContactModel, [e, f]: [u32; 2], chunk: &mut Chunk) {
@@ -73,38 +66,24 @@ impl ContactStage {
             return;
         }
         let epsilon = PARALLEL * (rest[1] - rest[0]).norm_squared() * (rest[3] - rest[2]).norm_squared();
-        let (u, w) = (x[1] - x[0], x[3] - x[2]);
-        let (uu, ww, uw) = (u.norm_squared(), w.norm_squared(), u.dot(w));
-        let [fade, fade_slope] = mollifier(u.cross(w).norm_squared(), epsilon);
+        let sides = Parallelogram::new(x[1] - x[0], x[3] - x[2]);
+        let [fade, rate, bend] = mollifier(sides.squared, epsilon);
         let area = self.edge_areas[e as usize].min(self.edge_areas[f as usize]);
-        let distance = closest.distance_squared.sqrt();
-        let [energy, slope, curvature] = barrier(distance / gap);
-        let energy = rule.modulus * area * gap * energy;
-        let slope = fade * rule.modulus * area * slope;
-        let normal = closest.difference / distance;
-        let mut gradient = closest.weights.map(|w| normal * (slope * w));
-        if fade_slope > 0.0 {
-            let turn_u = (u * ww - w * uw) * (2.0 * fade_slope * energy);
-            let turn_w = (w * uu - u * uw) * (2.0 * fade_slope * energy);
-            gradient[0] -= turn_u;
-            gradient[1] += turn_u;
-            gradient[2] -= turn_w;
-            gradient[3] += turn_w;
+        let features = Features::of_edges(x, whole(&closest), gap * gap);
+        let pair = Pair { vertices, groups, gap, stiffness: rule.modulus * area, fade, rule };
+        chunk.pairs += 1;
+        let mut fading = Fading { vertices, energy: 0.0, slopes: [Vec3::zero(); 4], rate, bend };
+        for feature in features.iter() {
+            let [energy, slope] = pair.add(feature, chunk);
+            fading.energy += energy;
+            let normal = feature.difference / feature.distance_squared.sqrt();
+            for (sum, w) in fading.slopes.iter_mut().zip(feature.weights) {
+                *sum += normal * (slope * w);
+            }
         }
-        chunk.energy += fade * energy;
-        chunk.active.push(Active {
-            vertices,
-            weights: closest.weights,
-            normal,
-            gap: distance,
-            gradient,
-            slope,
-            curvature: fade * rule.modulus * area / gap * curvature,
-            across: 0.0,
-            friction: rule.friction,
-            bounces: rule.bounce > 0.0,
-            groups,
-        });
+        if rate > 0.0 {
+            chunk.fading.push(fading);
+        }
     }
 
     pub(super) fn touch_plane(&self, contact: &ContactModel, [v, index]: [u32; 2], chunk: &mut Chunk) {
@@ -125,7 +104,7 @@ impl ContactStage {
             weights: [1.0, 0.0, 0.0, 0.0],
             normal,
             gap: d,
-            gradient: [normal * slope, Vec3::zero(), Vec3::zero(), Vec3::zero()],
+            force: normal * slope,
             slope,
             curvature: rule.modulus * area / rule.gap * curvature,
             across: 0.0,
@@ -157,7 +136,7 @@ impl ContactStage {
             weights,
             normal: exit.normal,
             gap,
-            gradient: weights.map(|w| force * w),
+            force,
             slope,
             curvature,
             across,
@@ -166,6 +145,48 @@ impl ContactStage {
             groups,
         });
     }
+}
+
+/// What all features of a pair have in common.
+struct Pair<'a> {
+    vertices: [u32; 4],
+    groups: [u32; 2],
+    gap: f64,
+    /// Modulus times area \[N\].
+    stiffness: f64,
+    fade: f64,
+    rule: &'a PairRule,
+}
+
+impl Pair<'_> {
+    /// Adds a feature to the chunk; returns its energy and slope without fading.
+    fn add(&self, feature: &Feature, chunk: &mut Chunk) -> [f64; 2] {
+        let d = feature.distance_squared.sqrt();
+        let stiffness = feature.count * self.stiffness;
+        let [energy, slope, curvature] = barrier(d / self.gap);
+        let [energy, slope] = [stiffness * self.gap * energy, stiffness * slope];
+        chunk.energy += self.fade * energy;
+        let normal = feature.difference / d;
+        chunk.features.push(Active {
+            vertices: self.vertices,
+            weights: feature.weights,
+            normal,
+            gap: d,
+            force: normal * (self.fade * slope),
+            slope: self.fade * slope,
+            curvature: self.fade * stiffness / self.gap * curvature,
+            across: 0.0,
+            friction: self.rule.friction,
+            bounces: self.rule.bounce > 0.0,
+            groups: self.groups,
+        });
+        [energy, slope]
+    }
+}
+
+fn whole(closest: &Closest) -> Feature {
+    let &Closest { weights, difference, distance_squared } = closest;
+    Feature { weights, difference, distance_squared, count: 1.0 }
 }
 
 /// Distance at which two features start to repel: within one body at most a share of their rest distance, so that

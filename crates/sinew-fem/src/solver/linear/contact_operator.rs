@@ -17,7 +17,8 @@ use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Real, Vec3};
 
 use super::backend::SolveFailure;
-use crate::contact::{ContactModel, ContactTerm};
+use super::contact_bends::ContactBends;
+use crate::contact::{Bend, ContactModel, ContactTerm};
 use crate::kinematics::{Jacobian, Kinematics, Unknowns};
 
 /// Contacts or unknowns per parallel block.
@@ -86,16 +87,30 @@ pub(crate) struct ContactOperator {
     /// For each unknown of the model the next place in `row_entries`.
     places: Vec<u32>,
     scratch: Mutex<Scratch>,
+    /// What these terms lack.
+    bends: ContactBends,
 }
 
 impl ContactOperator {
+    /// What the terms lack.
+    pub fn bends(&self) -> &ContactBends {
+        &self.bends
+    }
+
     /// Whether there are no contacts.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Sets the terms of contact at the unknowns `q`.
-    pub fn fill(&mut self, terms: &[ContactTerm], contact: &ContactModel, kinematics: &Kinematics, q: &Unknowns) {
+    /// Sets the terms of contact at the unknowns `q`, and what they lack.
+    pub fn fill(
+        &mut self,
+        (terms, bends): (&[ContactTerm], &[Bend]),
+        contact: &ContactModel,
+        kinematics: &Kinematics,
+        q: &Unknowns,
+    ) {
+        self.bends.fill(bends, contact, kinematics, q);
         self.blocks.clear();
         self.entries.clear();
         self.matrices.clear();

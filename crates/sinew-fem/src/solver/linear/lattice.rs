@@ -27,6 +27,7 @@ use part::{LatticePart, get, linearize, lock, set_anchors};
 use super::super::params::{NonlinearSolver, SolverParams};
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly, rounding_floor};
+use super::contact_bends::{Bent, is_within};
 use super::contact_operator::{ContactOperator, Coupled};
 use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
@@ -41,6 +42,13 @@ const FINEST_FORCING: f64 = 1e-4;
 /// Iterations after which f32, and after which f64, fails. Cycles that work take fewer than thirty.
 const MAX_ITERATIONS: usize = 300;
 const MAX_WIDE_ITERATIONS: usize = 1000;
+
+/// Maximum number of iterations with whole second derivatives of contacts, which cycles do not know. What is reached by
+/// then is as good a direction; where they are nearly singular, solves took fifty.
+const MAX_BENT_ITERATIONS: usize = 12;
+/// Longest motion of a node that whole second derivatives of contacts may ask for, in cells. Where they nearly cancel the
+/// stiffness of the flesh, steps lead anywhere, and the search for collisions along them takes minutes.
+const LONGEST_SLIDE: f64 = 2.0;
 
 /// Maximum number of times that sweeps are shortened because a cycle was indefinite.
 const MAX_CALMINGS: usize = 4;
@@ -67,6 +75,8 @@ pub(crate) struct LatticeSystem {
     /// Whether cycles may be nonlinear. Those treat contacts as nodal terms only.
     has_nonlinear_cycles: bool,
     cell_count: usize,
+    /// Edge of the smallest cell \[m\].
+    smallest_cell: f64,
     /// Local solves, for models that may have contacts.
     local_solve: Option<Box<LocalSolve>>,
 }
@@ -105,6 +115,7 @@ impl LatticeSystem {
             budget: params.budget.map(|budget| budget.linear),
             has_nonlinear_cycles: params.nonlinear == NonlinearSolver::Fas,
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
+            smallest_cell: model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min),
             local_solve: (!model.contact.is_empty()).then(|| Box::new(LocalSolve::new(model))),
         };
         system.measure_stiffness();
@@ -285,14 +296,29 @@ impl LatticeSystem {
             absolute_tolerance: 0.0,
             max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
         };
+        let longest = LONGEST_SLIDE * self.smallest_cell / size;
         let Self { sliced, coarse_grid, parts, rhs, solution, scratch, .. } = self;
         let operator = Narrow { sliced, parts };
         let mut cycle = Cycle { coarse_grid: coarse_grid.as_mut(), parts };
         let coupled = Coupled { matrix: &operator, couplings };
+        let mut wasted = 0;
+        if !couplings.bends().is_empty() {
+            let bent = Bent { matrix: &coupled, bends: couplings.bends() };
+            let params = CgParams { max_iterations: params.max_iterations.min(MAX_BENT_ITERATIONS), ..params };
+            let info = conjugate_gradients(&bent, &mut cycle, rhs, solution, &params, scratch).map_err(failure_of)?;
+            match outcome(&info, self.budget.is_some()) {
+                Ok(iterations) if is_within(solution, longest) => {
+                    widen(solution, size, out);
+                    return Ok(iterations);
+                }
+                _ => wasted = info.iterations,
+            }
+            solution.fill(Vec3::zero());
+        }
         let info = conjugate_gradients(&coupled, &mut cycle, rhs, solution, &params, scratch).map_err(failure_of)?;
         let iterations = outcome(&info, self.budget.is_some())?;
         widen(&self.solution, size, out);
-        Ok(iterations)
+        Ok(wasted + iterations)
     }
 
     fn solve_wide(
@@ -406,7 +432,7 @@ impl Backend for LatticeSystem {
         let parts = get(&mut self.parts);
         let lattices = parts.iter().map(|part| &part.multigrid);
         local_solve.fill(model, lattices, &self.matrix, frame.couplings, &at.q.vectors)
-            && local_solve.solve(gradient, out)
+            && local_solve.solve(gradient, out, LONGEST_SLIDE * self.smallest_cell)
     }
 
     fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<bool, SolveFailure> {

@@ -8,10 +8,13 @@
 //! which takes a hundredth of the time. Energy and collision detection limit this step like any other.
 
 use sinew_lattice::{Patch, PatchCell};
-use sinew_math::krylov::{BlockJacobi, CgOutcome, CgParams, CgScratch, LinearOperator, conjugate_gradients, norm};
+use sinew_math::krylov::{
+    BlockJacobi, CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, conjugate_gradients, norm,
+};
 use sinew_math::sparse::BlockCsr;
 use sinew_math::{Mat3, Vec3};
 
+use super::contact_bends::{Bent, ContactBends, is_within};
 use super::contact_operator::ContactOperator;
 use crate::kinematics::Kinematics;
 use crate::lattice::LatticeBlock;
@@ -36,6 +39,7 @@ pub(super) struct LocalSolve {
     nodes: Vec<u32>,
     cells: Vec<PatchCell>,
     system: System,
+    bends: ContactBends,
     rhs: Vec<Vec3<f32>>,
     solution: Vec<Vec3<f32>>,
     diagonal: Vec<Mat3<f32>>,
@@ -97,6 +101,7 @@ impl LocalSolve {
             nodes: Vec::new(),
             cells: Vec::new(),
             system: System::default(),
+            bends: ContactBends::default(),
             rhs: Vec::new(),
             solution: Vec::new(),
             diagonal: Vec::new(),
@@ -167,7 +172,8 @@ impl LocalSolve {
         couplings: &ContactOperator,
         q: &[Vec3],
     ) -> bool {
-        let Self { lattices: neighbors, local, nodes, cells, system, .. } = self;
+        let Self { lattices: neighbors, local, nodes, cells, system, bends, .. } = self;
+        couplings.bends().gather_local(local, bends);
         let System { count, cells: patches, blocks, contacts, entries } = system;
         *count = nodes.len();
         patches.resize_with(neighbors.len(), Patch::default);
@@ -226,9 +232,10 @@ impl LocalSolve {
         true
     }
 
-    /// Solves for the step of the patch and writes it, with zeros elsewhere; returns whether there is one.
-    pub fn solve(&mut self, gradient: &[Vec3], direction: &mut [Vec3]) -> bool {
-        let Self { nodes, system, rhs, solution, diagonal, jacobi, scratch, .. } = self;
+    /// Solves for the step of the patch and writes it, with zeros elsewhere; returns whether there is one. A step with
+    /// the whole second derivative of contacts moves no node farther than `longest`.
+    pub fn solve(&mut self, gradient: &[Vec3], direction: &mut [Vec3], longest: f64) -> bool {
+        let Self { nodes, system, bends, rhs, solution, diagonal, jacobi, scratch, .. } = self;
         rhs.clear();
         rhs.extend(nodes.iter().map(|&node| Vec3::<f32>::from_f64(-gradient[node as usize])));
         // Small forces underflow in f32.
@@ -246,9 +253,15 @@ impl LocalSolve {
         system.add_diagonal(diagonal);
         jacobi.update_from_blocks(diagonal.iter().copied());
         let params = CgParams { relative_tolerance: ACCURACY, absolute_tolerance: 0.0, max_iterations: MAX_ITERATIONS };
-        let solved = conjugate_gradients(system, jacobi, rhs, solution, &params, scratch);
-        if !solved.is_ok_and(|info| !matches!(info.outcome, CgOutcome::NegativeCurvature { .. })) {
-            return false;
+        let is_definite = |info: &CgInfo| !matches!(info.outcome, CgOutcome::NegativeCurvature { .. });
+        let bent = Bent { matrix: &*system, bends };
+        let solved = conjugate_gradients(&bent, jacobi, rhs, solution, &params, scratch);
+        if !(solved.is_ok_and(|info| is_definite(&info)) && is_within(solution, longest / size)) {
+            solution.fill(Vec3::zero());
+            let solved = conjugate_gradients(system, jacobi, rhs, solution, &params, scratch);
+            if !solved.is_ok_and(|info| is_definite(&info)) {
+                return false;
+            }
         }
         direction.fill(Vec3::zero());
         for (&node, &step) in nodes.iter().zip(&*solution) {

@@ -14,6 +14,7 @@
 
 mod assembly;
 mod backend;
+mod contact_bends;
 mod contact_operator;
 mod coupled_rows;
 mod direct;

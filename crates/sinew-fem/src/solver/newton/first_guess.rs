@@ -7,7 +7,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 
 use super::super::integrator::Regime;
 use super::super::linear::{TangentAt, Task};
-use super::super::params::NonlinearSolver;
+use super::super::params::{NonlinearSolver, ResidualNorm};
 use super::super::problem::Merit;
 use super::harmonic_guess::HarmonicGuess;
 use super::newton_loop::{Failure, NewtonLoop, STATIC_FORCING, Work};
@@ -30,6 +30,9 @@ const TOUCHING_ACCURACY: f64 = 1e-2;
 /// Residual relative to the goal up to which a step accepts the extrapolated motion of the flesh without trying plain
 /// blend skinning.
 const GOOD_START: f64 = 5.0;
+/// Least reference of the largest force on a character, in forces of its limit at large strain. A pose that is held has no
+/// motion to measure by, and would go on for ever to reduce what the last motion has left.
+const LEAST_REFERENCE: f64 = 0.05;
 /// Minimum share of the path for which flesh moves with its drivers.
 const SHORTEST_FOLLOWING: f64 = 0.05;
 /// Minimum progress of prescribed nodes per iteration, as a share of their path.
@@ -61,7 +64,7 @@ impl NewtonLoop<'_> {
         }
         model.kinematics.place(&self.work.q, &mut self.work.x);
         if moved > 0.0 && self.params.regime == Regime::Quasistatic && !model.skinning_predictor.is_empty() {
-            return self.start_by_following(report);
+            return self.start_by_following(moved, report);
         }
         let stage = &mut *self.problem.contact;
         if stage.has_barriers() && (moved > 0.0 || stage.progress() < 1.0) {
@@ -106,7 +109,7 @@ impl NewtonLoop<'_> {
 
     /// Starts from the skinning predictor, or from as far along its path as nothing blocks. The pins are at their
     /// targets.
-    fn start_by_following(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
+    fn start_by_following(&mut self, moved: f64, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
         let reference = self.residual_without_contact();
@@ -116,7 +119,9 @@ impl NewtonLoop<'_> {
         let goal = self.params.tolerance * reference;
         let progress = self.problem.contact.progress();
         let mut ahead = f64::INFINITY;
-        if self.find_correction() && self.follow(true) == 1.0 {
+        // A pose that is held has no motion to go on with; what the last step did would be done again.
+        let is_held = moved <= self.params.tolerance * self.smallest_cell();
+        if !is_held && self.find_correction() && self.follow(true) == 1.0 {
             let merit = self.take_followed();
             if merit.magnitude.is_finite() {
                 ahead = self.size(&self.work.gradient);
@@ -268,17 +273,25 @@ impl NewtonLoop<'_> {
     /// In dynamics it is at least the weight of the model and the other loads of the scene: what lies still has no other
     /// forces at the start of a step than those that the last step left, and would never be done. In quasistatics it is
     /// at most that of a body with unit strain everywhere, with its loads, so that a worse start (a scrambled body) does
-    /// not make the goal easier.
+    /// not make the goal easier; for characters also at least a share of that.
     fn reference(&mut self, start: f64) -> f64 {
         // This form rejects NaN.
         if self.params.regime != Regime::Quasistatic {
             return start.max(self.load());
         }
+        let start = start.max(self.least_reference());
         if start <= self.unit_strain_force {
             return start;
         }
         self.problem.external_gradient(&self.work.x, &mut self.work.trial_point_gradient);
         start.min(self.pulled_size() + self.unit_strain_force)
+    }
+
+    /// Least reference of a step.
+    pub(super) fn least_reference(&self) -> f64 {
+        let is_character = !self.problem.model.skinning_predictor.is_empty();
+        let has_least = is_character && self.params.norm == ResidualNorm::Largest;
+        if has_least { LEAST_REFERENCE * self.unit_strain_force } else { 0.0 }
     }
 
     /// Size of the weight and the other loads of the scene.

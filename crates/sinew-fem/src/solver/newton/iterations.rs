@@ -94,6 +94,7 @@ impl NewtonLoop<'_> {
     /// Iterates until the residual is small enough, or fails; returns the merit of the last iterate.
     pub(super) fn run(&mut self, report: &mut StepReport) -> Result<Merit, Failure> {
         let (reference, mut merit) = self.start(report)?;
+        self.largest_at_start = self.largest_at_start.max(self.least_reference());
         let goal = self.params.tolerance * reference;
         let cap = if self.params.regime.is_dynamic() { DYNAMIC_FORCING } else { STATIC_FORCING };
         let mut residual = norm(&self.work.gradient);

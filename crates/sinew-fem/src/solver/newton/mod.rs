@@ -194,7 +194,7 @@ impl Solver for NewtonSolver {
                 history.contact_memory.sort_unstable_by_key(|memory| memory.key);
                 report.energies.contact += stage.stored_energy();
                 report.time = time;
-                report.contacts = self.contacts.len() + self.stage.active().count();
+                report.contacts = self.contacts.len() + self.stage.pair_count();
                 timing.cycles = Duration::from_secs_f64(work.seconds - work_before.seconds);
                 timing.cell_sweeps = work.cell_sweeps - work_before.cell_sweeps;
                 timing.total = start.elapsed();
