@@ -62,7 +62,7 @@ fn built(text: &str, folder: Option<&Path>) -> Model {
 /// Files of a model with their bytes, without the cache.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for part in ["", "fine", "cover", "bones"] {
+    for part in ["", "fine", "cover", "bones", "attach"] {
         for entry in std::fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
             if entry.path().is_file() {
                 let name = format!("{part}/{}", entry.file_name().to_string_lossy());
@@ -111,6 +111,54 @@ fn mean_of_fibers(model: &Model, axis: usize) -> f64 {
     let mesh = model.tissue("belly").expect("a tissue").mesh.clone().expect("cells");
     let values = &mesh.cell_fields()["fiber"].values;
     values.iter().skip(axis).step_by(3).sum::<f64>() / mesh.cell_count() as f64
+}
+
+/// A curve on the shaft, half a radian to both sides and 2 cm high, is an attachment of 1 cm · 1 · 2 cm, to fractions of
+/// cells that are 6 mm large; its nodes have that area, too, as far as whole nodes can.
+#[test]
+fn an_outline_on_a_bone_bounds_an_attachment_within_cells() {
+    let folder = Folder::new("outline");
+    let corner = |angle: f64, z: f64| format!("[{}, {}, {z}]", 0.01 * angle.cos(), 0.01 * angle.sin());
+    let steps = || (0..=10).map(|k| 0.1 * f64::from(k) - 0.5);
+    let curve: Vec<String> = steps().map(|a| corner(a, 0.05)).chain(steps().rev().map(|a| corner(a, 0.07))).collect();
+    let origin = r#"{ name = "origin", bone = "shaft", within = "3 mm""#;
+    let drawn = RECIPE.replace(origin, &format!("{origin}, outline = [[{}]]", curve.join(", ")));
+    let model = built(&drawn, Some(&folder.0));
+    assert_eq!(model.problems, []);
+    let facts = model.file.tissue.iter().find(|tissue| tissue.name == "belly").expect("the muscle");
+    // The muscle is up to half a voxel, a tenth of the radius, off the bone.
+    assert!((facts.attach[0].area / 2e-4 - 1.0).abs() < 0.1, "{}", facts.attach[0].area);
+    let file = folder.0.join(facts.attach[0].surface.as_ref().expect("a file"));
+    let surface = sinew_io::load(&file).unwrap().into_surface(&Default::default()).unwrap().mesh;
+    // Coordinates of the file have seven digits.
+    assert!((surface.area() / facts.attach[0].area - 1.0).abs() < 1e-4);
+    let room = surface.bounds();
+    assert!((room.min.z - 0.05).abs() < 1e-3 && (room.max.z - 0.07).abs() < 1e-3, "{room:?}");
+    // Six nodes or so of 6 mm squared.
+    assert!((4..=9).contains(&facts.attach[0].nodes), "{}", facts.attach[0].nodes);
+    let small = drawn.replace(&curve.join(", "), &curve[..2].join(", "));
+    let error = Recipe::from_text(&small, "a.toml", ".").unwrap_err().to_string();
+    assert!(error.contains("at least three points"), "{error}");
+}
+
+/// Fibers along a drawn line, upward and downward, and leaning from it.
+#[test]
+fn fibers_follow_lines_of_action() {
+    let line = |ends: [&str; 2]| format!(r#"[["22 mm", 0, "{}"], ["22 mm", 0, "{}"]]"#, ends[0], ends[1]);
+    let fibers = |line: &str, more: &str| {
+        let model = built(&format!("{RECIPE}\nfibers = {{ by = \"lines\", lines = [{line}]{more} }}\n"), None);
+        assert_eq!(model.problems, []);
+        [0, 1, 2].map(|axis| mean_of_fibers(&model, axis))
+    };
+    let [down, up] = [["10 cm", "2 cm"], ["2 cm", "10 cm"]].map(|ends| fibers(&line(ends), ""));
+    // Fibers close toward the ends of the ellipsoid, by up to 13 mm in 4 cm.
+    assert!(down[2] < -0.93 && up[2] > 0.93 && down[1].abs() < 0.02, "{down:?} {up:?}");
+    let leaning = fibers(&line(["10 cm", "2 cm"]), r#", pennation = "20 deg", lean = [0, 1, 0]"#);
+    let sine = 20f64.to_radians().sin();
+    assert!((leaning[1] - sine).abs() < 0.05 * sine && leaning[2] < -0.85, "{leaning:?}");
+    let text = format!("{RECIPE}\nfibers = {{ by = \"lines\", lines = [[[0, 0, 0], [0, 0, 0]]] }}\n");
+    let error = Recipe::from_text(&text, "a.toml", ".").unwrap_err().to_string();
+    assert!(error.contains("two points that differ"), "{error}");
 }
 
 #[test]
@@ -441,8 +489,9 @@ csg = [
 attach = [{ name = "origin", bone = "shaft", within = "2 mm" }, { name = "insertion", bone = "foot", within = "2 mm" }]
 "#;
 
-/// TER-E10: at half activation, shortened by an eighth, the surface that a cover carries is within 5 % of the largest
-/// displacement (root mean square) of that of the fine mesh, with a tenth of its cells and fewer.
+/// TER-E10: at half activation, shortened by an eighth, the surface that a cover carries is within 2 % of the largest
+/// displacement (root mean square, 1.1 %) of that of the fine mesh, with a tenth of its cells and fewer. With all nodes
+/// held that carry some of an attachment it was 3.4 %.
 #[test]
 fn embedded_surfaces_follow_fine_ones() {
     let folder = Folder::new("embedded");
@@ -487,5 +536,5 @@ muscle = [{{ name = "belly", activation = [["0 s", 0], ["1 s", 0.5]] }}]
         squares += ((carried[own] - own_rest[own]) - (*fine - *rest)).norm_squared();
     }
     let rms = (squares / rest.len() as f64).sqrt() / peak;
-    assert!(rms <= 0.05 && peak > 9e-3, "{rms} of {peak}");
+    assert!(rms <= 0.02 && peak > 9e-3, "{rms} of {peak}");
 }

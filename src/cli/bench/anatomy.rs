@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sinew_anatomy::phantom::{AttachmentKind, Flaws, Phantom, TissueKind};
-use sinew_geometry::CellMesh;
+use sinew_anatomy::phantom::{Attachment, AttachmentKind, Flaws, Phantom, TissueKind};
+use sinew_geometry::mesh::NearestPlaces;
+use sinew_geometry::{Aabb, CellMesh, TriMesh};
 use sinew_io::VolumeOptions;
 use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
 use sinew_run::anatomy::{BuildOptions, Model, build, phantom_of, phantom_recipe};
 use sinew_scene::Recipe;
 use sinew_scene::recipe::image::{PhantomImage, PhantomName};
-use sinew_scene::recipe::model::ModelTissue;
+use sinew_scene::recipe::model::{ModelAttachment, ModelTissue};
 use sinew_scene::recipe::tissue::Kind;
 
 use super::super::console::Console;
@@ -126,7 +127,8 @@ struct Compared {
     image_volume_error: f64,
     volume_error: f64,
     surface_voxels: f64,
-    jaccard: [f64; 2],
+    /// Recall, precision and Jaccard index of origin and insertion.
+    attached: [[f64; 3]; 2],
     fiber_degrees: f64,
 }
 
@@ -140,12 +142,12 @@ fn compared(phantom: &Phantom, model: &Model, folder: &Path, image: &PhantomImag
         model.file.tissue.iter().filter(|tissue| tissue.kind == Kind::Muscle && tissue.mesh.is_some()).collect();
     let row = |facts: &&ModelTissue| {
         let mesh = load(&folder.join(facts.mesh.as_ref()?)).ok()?;
-        Some(compare(phantom, facts, &mesh, [&truth, &seen], image.voxel))
+        Some(compare(phantom, facts, folder, &mesh, [&truth, &seen], image.voxel))
     };
     let rows: Vec<Compared> = muscles.par_iter().filter_map(row).collect();
     let worst = |value: &dyn Fn(&Compared) -> f64| rows.iter().map(value).fold(0.0, f64::max);
     let count = |holds: &dyn Fn(&Compared) -> bool| rows.iter().filter(|row| holds(row)).count();
-    let attachments: Vec<f64> = rows.iter().flat_map(|row| row.jaccard).collect();
+    let attachments: Vec<f64> = rows.iter().flat_map(|row| row.attached.map(|shares| shares[2])).collect();
     let detail: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -156,8 +158,9 @@ fn compared(phantom: &Phantom, model: &Model, folder: &Path, image: &PhantomImag
                 "image_volume_error": row.image_volume_error,
                 "volume_error": row.volume_error,
                 "surface_voxels": row.surface_voxels,
-                "jaccard_origin": row.jaccard[0],
-                "jaccard_insertion": row.jaccard[1],
+                "recall": row.attached.map(|shares| shares[0]),
+                "precision": row.attached.map(|shares| shares[1]),
+                "jaccard": row.attached.map(|shares| shares[2]),
                 "fiber_degrees": row.fiber_degrees,
             })
         })
@@ -169,7 +172,7 @@ fn compared(phantom: &Phantom, model: &Model, folder: &Path, image: &PhantomImag
         "image_volume_within_2_percent": count(&|row| row.image_volume_error.abs() <= 0.02),
         "volume_within_2_percent": count(&|row| row.volume_error.abs() <= 0.02),
         "surface_within_a_voxel": count(&|row| row.surface_voxels <= 1.0),
-        "muscles_with_jaccard_of_0.9": count(&|row| row.jaccard.iter().all(|jaccard| *jaccard >= 0.9)),
+        "muscles_with_jaccard_of_0.9": count(&|row| row.attached.iter().all(|shares| shares[2] >= 0.9)),
         "attachments": attachments.len(),
         "attachments_with_jaccard_of_0.9": attachments.iter().filter(|jaccard| **jaccard >= 0.9).count(),
         "mean_jaccard": attachments.iter().sum::<f64>() / attachments.len().max(1) as f64,
@@ -218,6 +221,7 @@ fn parts_of(phantom: &Phantom, muscle: &str) -> (Vec<usize>, Vec<usize>) {
 fn compare(
     phantom: &Phantom,
     facts: &ModelTissue,
+    folder: &Path,
     mesh: &CellMesh,
     [truth, seen]: [&[f64]; 2],
     voxel: f64,
@@ -237,8 +241,8 @@ fn compare(
         image_volume_error: volume(seen) / volume(truth) - 1.0,
         volume_error: made / volume(truth) - 1.0,
         surface_voxels: surface_error(phantom, &all, mesh) / voxel,
-        jaccard: [(AttachmentKind::Origin, "origin"), (AttachmentKind::Insertion, "insertion")]
-            .map(|(kind, word)| jaccard(phantom, mesh, &bellies, kind, word, voxel)),
+        attached: [(AttachmentKind::Origin, "origin"), (AttachmentKind::Insertion, "insertion")]
+            .map(|(kind, word)| attached(phantom, facts, folder, &bellies, kind, word).shares()),
         fiber_degrees: fiber_error(phantom, &bellies, mesh, &is_belly),
     }
 }
@@ -267,29 +271,116 @@ fn percentile(values: &mut [f64], share: f64) -> f64 {
     values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(f64::INFINITY)
 }
 
-/// Area of the boundary that is attached in both, divided by the area attached in either. A node has a third of the area
-/// of its triangles; in truth it is attached within a voxel of where the muscle is.
-fn jaccard(phantom: &Phantom, mesh: &CellMesh, bellies: &[usize], kind: AttachmentKind, word: &str, voxel: f64) -> f64 {
-    let at: Vec<_> = phantom.attachments.iter().filter(|at| at.kind == kind && bellies.contains(&at.belly)).collect();
-    let mut found = vec![false; mesh.node_count()];
-    for (_, nodes) in mesh.node_sets().iter().filter(|(name, _)| name.starts_with(word)) {
-        nodes.iter().for_each(|node| found[*node as usize] = true);
+/// Areas \[m²\] on the true surface of bones at one end of a muscle.
+#[derive(Clone, Copy, Default)]
+struct Areas {
+    /// Where the muscle of the phantom or its tendon touches the bone.
+    truth: f64,
+    /// What the model attaches.
+    found: f64,
+    both: f64,
+}
+
+impl Areas {
+    fn add(&mut self, area: f64, [is_true, is_covered]: [bool; 2]) {
+        self.truth += if is_true { area } else { 0.0 };
+        self.found += if is_covered { area } else { 0.0 };
+        self.both += if is_true && is_covered { area } else { 0.0 };
     }
-    let x = mesh.positions();
-    let mut areas = vec![0.0; mesh.node_count()];
-    for t in mesh.boundary_triangles() {
-        let [a, b, c] = t.map(|node| x[node as usize]);
-        let third = (b - a).cross(c - a).norm() / 6.0;
-        t.into_iter().for_each(|node| areas[node as usize] += third);
+
+    /// Part of the truth that was found, part of what was found that is true, and what both share of their union.
+    fn shares(&self) -> [f64; 3] {
+        let part = |of: f64| if of > 0.0 { self.both / of } else { 0.0 };
+        [part(self.truth), part(self.found), part(self.truth + self.found - self.both)]
     }
-    let (mut both, mut either) = (0.0, 0.0);
-    for node in mesh.boundary_nodes() {
-        let is_true = at.iter().any(|at| phantom.is_attached(at, x[node as usize], voxel));
-        let (is_found, area) = (found[node as usize], areas[node as usize]);
-        both += if is_true && is_found { area } else { 0.0 };
-        either += if is_true || is_found { area } else { 0.0 };
+}
+
+/// Parts into which edges of triangles are cut that are attached in part.
+const PIECES: usize = 4;
+
+/// Distance of points of a bone to what is attached there and has been laid on the bone, up to which they are covered \[m\].
+const COVERED: f64 = 0.1e-3;
+
+/// Compares the attachments at one end on the surfaces of the phantom's bones: the model's are laid on them.
+fn attached(
+    phantom: &Phantom,
+    facts: &ModelTissue,
+    folder: &Path,
+    bellies: &[usize],
+    kind: AttachmentKind,
+    word: &str,
+) -> Areas {
+    let mut areas = Areas::default();
+    let at: Vec<&Attachment> =
+        phantom.attachments.iter().filter(|at| at.kind == kind && bellies.contains(&at.belly)).collect();
+    let bones: BTreeSet<usize> = at.iter().map(|at| at.bone).collect();
+    for bone in bones {
+        let at: Vec<&Attachment> = at.iter().filter(|at| at.bone == bone).copied().collect();
+        let own = |at: &&ModelAttachment| at.name.starts_with(word) && at.bone == phantom.tissues[bone].name;
+        let files = facts.attach.iter().filter(own).filter_map(|at| at.surface.as_ref());
+        let laid: Vec<Vec3> = files.flat_map(|file| laid_on(phantom, bone, &folder.join(file))).collect();
+        let triangles = (0..laid.len() as u32 / 3).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+        let found = TriMesh::new(laid, triangles).ok().filter(|found| found.triangle_count() > 0);
+        let room = at.iter().fold(Aabb::EMPTY, |room, at| room.union(&phantom.end_bounds(at)));
+        let room = found.as_ref().map_or(room, |found| room.union(&found.bounds())).grown(2.0 * COVERED);
+        let spacing = (room.diagonal() / 120.0).clamp(0.6e-3, 2e-3);
+        let Some(surface) = phantom.bone_surface(bone, room, spacing) else { continue };
+        let places = found.as_ref().map(NearestPlaces::new);
+        let near = found.as_ref().map(|found| found.bounds().grown(COVERED));
+        let state = |x: Vec3| {
+            let is_true = at.iter().any(|at| phantom.touches(at, x));
+            let is_covered = near.is_some_and(|near| near.distance_squared(x) == 0.0)
+                && places.as_ref().and_then(|places| places.to(x)).is_some_and(|at| at.position.distance(x) <= COVERED);
+            [is_true, is_covered]
+        };
+        let states: Vec<[bool; 2]> = surface.positions().par_iter().map(|x| state(*x)).collect();
+        for (i, t) in surface.triangles().iter().enumerate() {
+            let [a, b, c] = surface.corners(i);
+            let area = (b - a).cross(c - a).norm() / 2.0;
+            let own = t.map(|node| states[node as usize]);
+            if own[0] == own[1] && own[1] == own[2] {
+                areas.add(area, own[0]);
+                continue;
+            }
+            for (j, k) in (0..PIECES).flat_map(|j| (0..PIECES - j).map(move |k| (j, k))) {
+                let at = |j: f64, k: f64| a + (b - a) * (j / PIECES as f64) + (c - a) * (k / PIECES as f64);
+                let (piece, (j, k)) = (area / (PIECES * PIECES) as f64, (j as f64, k as f64));
+                areas.add(piece, state(phantom.on_bone(bone, at(j + 1.0 / 3.0, k + 1.0 / 3.0))));
+                if j + k + 2.0 <= PIECES as f64 {
+                    areas.add(piece, state(phantom.on_bone(bone, at(j + 2.0 / 3.0, k + 2.0 / 3.0))));
+                }
+            }
+        }
     }
-    if either == 0.0 { 0.0 } else { both / either }
+    areas
+}
+
+/// Largest edge of what is laid on a bone \[m\]: on a finger of radius 4 mm its middle is 8 µm from the bone.
+const LAID: f64 = 0.5e-3;
+
+/// Corners of triangles of a file, cut small and moved to the nearest points of the phantom's bone; none that would turn over.
+fn laid_on(phantom: &Phantom, bone: usize, file: &Path) -> Vec<Vec3> {
+    let read = sinew_io::load(file).ok().and_then(|data| data.into_surface(&BTreeSet::new()).ok());
+    let Some(surface) = read.map(|parts| parts.mesh) else { return Vec::new() };
+    let normal = |[a, b, c]: [Vec3; 3]| (b - a).cross(c - a);
+    let laid = |i: usize| {
+        let [a, b, c] = surface.corners(i);
+        let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+        let n = (longest / LAID).ceil().clamp(1.0, 16.0) as usize;
+        let at = |j: usize, k: usize| a + (b - a) * (j as f64 / n as f64) + (c - a) * (k as f64 / n as f64);
+        let on: Vec<Vec<Vec3>> =
+            (0..=n).map(|j| (0..=n - j).map(|k| phantom.on_bone(bone, at(j, k))).collect()).collect();
+        let mut found = Vec::new();
+        for (j, k) in (0..n).flat_map(|j| (0..n - j).map(move |k| (j, k))) {
+            found.push([on[j][k], on[j + 1][k], on[j][k + 1]]);
+            if j + k + 1 < n {
+                found.push([on[j + 1][k], on[j + 1][k + 1], on[j][k + 1]]);
+            }
+        }
+        found.retain(|corners| normal(*corners).dot(normal([a, b, c])) > 0.0);
+        found.into_flattened()
+    };
+    (0..surface.triangle_count()).into_par_iter().map(laid).collect::<Vec<_>>().concat()
 }
 
 /// Mean angle between the fibers of the belly and the true ones \[°\].

@@ -8,6 +8,8 @@ use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
 
 use super::error::AnnotateError;
+use super::outline::Outline;
+use super::region::{Region, region};
 use crate::Solid;
 
 /// How an attachment spreads over the boundary from where the bone is near.
@@ -37,6 +39,8 @@ pub struct AttachRule<'a> {
     pub growth: Growth,
     /// Only nodes inside of this are attached, if given; applied after growth.
     pub only: Option<&'a dyn Solid>,
+    /// Only what faces the bone within this outline is attached, if given; the growth does not count then.
+    pub outline: Option<&'a Outline>,
 }
 
 /// A set of boundary nodes and faces that a bone holds.
@@ -46,7 +50,10 @@ pub struct Attachment {
     pub nodes: Vec<u32>,
     /// Boundary triangles with all nodes in the set.
     pub faces: Vec<[u32; 3]>,
-    /// Area of these triangles \[m²\].
+    /// Corners of the triangles that are attached: with an outline they are cut at it and laid on the bone, else they are
+    /// the faces.
+    pub surface: Vec<[Vec3; 3]>,
+    /// Its area \[m²\].
     pub area: f64,
     /// Distance of the nearest boundary node from the bone \[m\]; negative inside.
     pub nearest: f64,
@@ -54,8 +61,8 @@ pub struct Attachment {
 
 /// The boundary of a mesh with the neighbors of its nodes, prepared once for several attachments.
 pub struct Boundary<'a> {
-    positions: &'a [Vec3],
-    triangles: Vec<[u32; 3]>,
+    pub(super) positions: &'a [Vec3],
+    pub(super) triangles: Vec<[u32; 3]>,
     /// Boundary nodes, ascending.
     nodes: Vec<u32>,
     /// Neighbors of boundary node i, as indices of boundary nodes: entries `offsets[i]..offsets[i + 1]`.
@@ -149,18 +156,21 @@ impl<'a> Boundary<'a> {
         }
     }
 
-    /// The attachment of the marked nodes.
-    fn attachment(&self, marked: &[bool], nearest: f64) -> Attachment {
+    /// The attachment of the marked nodes, with the surface that they stand for if there is an outline.
+    fn attachment(&self, marked: &[bool], nearest: f64, region: Option<Region>) -> Attachment {
         let nodes: Vec<u32> = (0..marked.len()).filter(|i| marked[*i]).map(|i| self.nodes[i]).collect();
         let has = |node: &u32| nodes.binary_search(node).is_ok();
         let faces: Vec<[u32; 3]> = self.triangles.iter().filter(|t| t.iter().all(has)).copied().collect();
-        let area = faces.iter().map(|t| {
-            let [a, b, c] = t.map(|node| self.positions[node as usize]);
-            0.5 * (b - a).cross(c - a).norm()
-        });
-        let area = area.sum();
-        Attachment { nodes, faces, area, nearest }
+        let corners = |t: &[u32; 3]| t.map(|node| self.positions[node as usize]);
+        let surface = region.map_or_else(|| faces.iter().map(corners).collect(), |region| region.surface);
+        let area = surface.iter().copied().map(area_of).sum();
+        Attachment { nodes, faces, surface, area, nearest }
     }
+}
+
+/// Area of a triangle.
+pub(super) fn area_of([a, b, c]: [Vec3; 3]) -> f64 {
+    0.5 * (b - a).cross(c - a).norm()
 }
 
 /// Marked boundary nodes of one rule, their distances from the bone, and the smallest of these.
@@ -188,6 +198,10 @@ fn near(boundary: &Boundary<'_>, rule: &AttachRule<'_>) -> Result<Near, Annotate
     if !marked.contains(&true) {
         return Err(AnnotateError::NoBoneNear { muscle, bone, nearest, within: rule.within });
     }
+    if rule.outline.is_some() {
+        // The outline marks nodes by area.
+        return Ok(Near { marked, distances, nearest });
+    }
     boundary.grow(&mut marked, rule.growth);
     if let Some(only) = rule.only {
         let near = marked.iter().filter(|marked| **marked).count();
@@ -203,8 +217,28 @@ fn near(boundary: &Boundary<'_>, rule: &AttachRule<'_>) -> Result<Near, Annotate
 
 /// The boundary nodes near a bone, grown and selected.
 pub fn attach(boundary: &Boundary<'_>, rule: &AttachRule<'_>) -> Result<Attachment, AnnotateError> {
-    let near = near(boundary, rule)?;
-    Ok(boundary.attachment(&near.marked, near.nearest))
+    let mut found = attach_all(boundary, std::slice::from_ref(rule)).map_err(|mut errors| errors.remove(0))?;
+    Ok(found.remove(0))
+}
+
+/// What the outline of a rule selects; `None` for rules without one.
+fn outlined(
+    boundary: &Boundary<'_>,
+    rules: &[AttachRule<'_>],
+    k: usize,
+    near: &mut Near,
+) -> Result<Option<Region>, AnnotateError> {
+    if rules[k].outline.is_none() {
+        return Ok(None);
+    }
+    let region = region(boundary, rules, k);
+    if !(region.area() > 0.0) {
+        let (muscle, bone) = (rules[k].muscle.to_owned(), rules[k].bone.to_owned());
+        let near = near.marked.iter().filter(|marked| **marked).count();
+        return Err(AnnotateError::NothingSelected { muscle, bone, near });
+    }
+    near.marked = region.marked();
+    Ok(Some(region))
 }
 
 /// Attachments of one muscle that share no node: a node that fits several rules goes to the nearest bone, the first of
@@ -213,12 +247,17 @@ pub fn attach(boundary: &Boundary<'_>, rule: &AttachRule<'_>) -> Result<Attachme
 /// # Errors
 /// What is wrong with each rule, in their order.
 pub fn attach_all(boundary: &Boundary<'_>, rules: &[AttachRule<'_>]) -> Result<Vec<Attachment>, Vec<AnnotateError>> {
-    let all: Vec<Result<Near, AnnotateError>> = rules.iter().map(|rule| near(boundary, rule)).collect();
+    let find = |(k, rule): (usize, &AttachRule<'_>)| {
+        let mut found = near(boundary, rule)?;
+        let region = outlined(boundary, rules, k, &mut found)?;
+        Ok((found, region))
+    };
+    let all: Vec<Result<(Near, Option<Region>), AnnotateError>> = rules.iter().enumerate().map(find).collect();
     let (found, errors): (Vec<_>, Vec<_>) = all.into_iter().partition(Result::is_ok);
     if !errors.is_empty() {
         return Err(errors.into_iter().filter_map(Result::err).collect());
     }
-    let mut found: Vec<Near> = found.into_iter().filter_map(Result::ok).collect();
+    let (mut found, regions): (Vec<Near>, Vec<Option<Region>>) = found.into_iter().filter_map(Result::ok).unzip();
     for i in 0..boundary.nodes.len() {
         let candidates = (0..found.len()).filter(|k| found[*k].marked[i]);
         let best = candidates.min_by(|a, b| found[*a].distances[i].total_cmp(&found[*b].distances[i]));
@@ -237,7 +276,8 @@ pub fn attach_all(boundary: &Boundary<'_>, rules: &[AttachRule<'_>]) -> Result<V
     if !errors.is_empty() {
         return Err(errors);
     }
-    Ok(found.iter().map(|near| boundary.attachment(&near.marked, near.nearest)).collect())
+    let whole = found.iter().zip(regions).map(|(near, region)| boundary.attachment(&near.marked, near.nearest, region));
+    Ok(whole.collect())
 }
 
 /// How well two sets agree: |A ∩ B| / |A ∪ B|, one for two empty sets. Both are sorted and without repetitions.
@@ -268,7 +308,7 @@ mod tests {
     }
 
     fn rule<'a>(solid: &'a dyn Solid, within: f64) -> AttachRule<'a> {
-        AttachRule { muscle: "belly", bone: "plate", solid, within, growth: Growth::None, only: None }
+        AttachRule { muscle: "belly", bone: "plate", solid, within, growth: Growth::None, only: None, outline: None }
     }
 
     fn truth(mesh: &CellMesh, holds: impl Fn(Vec3) -> bool) -> Vec<u32> {

@@ -30,6 +30,7 @@ mod form;
 mod head;
 mod layout;
 mod model;
+mod patch;
 mod raster;
 mod row;
 mod sweep;

@@ -61,7 +61,7 @@ pub struct Hinge {
 }
 
 impl Phantom {
-    fn unit(&self, tissue: usize) -> Option<&Unit> {
+    pub(super) fn unit(&self, tissue: usize) -> Option<&Unit> {
         match self.model.owners.get(tissue)? {
             Owner::Unit(i, _) => Some(&self.model.units[*i]),
             _ => None,
@@ -162,7 +162,7 @@ impl Phantom {
 }
 
 /// A box around the part of a sweep along which it is grown to its bone.
-fn end_bounds(unit: &Unit, attachment: &Attachment) -> Aabb {
+pub(super) fn end_bounds(unit: &Unit, attachment: &Attachment) -> Aabb {
     let stations = &unit.sweep.stations;
     let from_end = |s: f64| match attachment.kind {
         AttachmentKind::Origin => s,

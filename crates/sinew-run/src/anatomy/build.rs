@@ -9,6 +9,7 @@ use sinew_scene::recipe::model::{ModelAttachment, ModelFile, ModelTissue};
 use sinew_scene::recipe::tissue::{Kind, Tissue};
 use sinew_scene::{Diagnostic, Dimension, Recipe, SceneError, format_quantity};
 
+use super::attach::{self, Attached};
 use super::cache::{Cache, Digest};
 use super::image::{self, Source};
 use super::stage::{Made, Trouble, Workshop};
@@ -32,6 +33,8 @@ pub(super) struct Parts {
     pub shape: Option<Made<DistanceField>>,
     /// Its surface, of bones.
     pub surface: Option<Made<TriMesh>>,
+    /// Its attachments.
+    pub attached: Option<Made<Attached>>,
     /// Its mesh with attachments and fibers.
     pub mesh: Option<Made<CellMesh>>,
     /// Coarse mesh.
@@ -82,8 +85,8 @@ fn settle_all<T>(results: Vec<Result<T, Trouble>>) -> Result<Vec<Result<T, Diagn
 fn attempt(bench: &Bench<'_>, options: &BuildOptions<'_>) -> Result<Model, Trouble> {
     let tissues = &bench.recipe.tissue;
     let is_wanted = |tissue: &Tissue| options.only.as_ref().is_none_or(|only| only.contains(&tissue.name));
-    // Fields, one shape, one or two meshes and a cover for each.
-    bench.shop.plan(2 * tissues.len() + 1 + 3 * tissues.iter().filter(|tissue| is_wanted(tissue)).count());
+    // Fields, one shape, one or two meshes, attachments and a cover for each.
+    bench.shop.plan(2 * tissues.len() + 1 + 4 * tissues.iter().filter(|tissue| is_wanted(tissue)).count());
     for source in &bench.images {
         source.contents(&bench.shop, bench.recipe)?;
     }
@@ -145,10 +148,11 @@ fn finish(
         let value = bench.shop.get(&surface)?;
         parts.facts = cells::facts_of_surface(&value);
         parts.surface = Some(surface);
-        bench.shop.tick(2, &tissue.name);
+        bench.shop.tick(3, &tissue.name);
     } else {
-        let plain = cells::mesh(bench, index, shape)?;
-        let annotated = annotate::make(bench, index, &plain, shapes, smooth)?;
+        let plain = cells::mesh(bench, index, shape, smooth)?;
+        let attached = attach::make(bench, index, &plain, shapes)?;
+        let annotated = annotate::make(bench, index, &plain, &attached, smooth)?;
         let cell = cells::size(bench, &plain)?;
         bench.shop.release(&plain);
         let covered = match &bench.recipe.cover {
@@ -160,6 +164,8 @@ fn finish(
         }
         let facts = cells::facts(bench, &annotated)?;
         parts.facts = ModelTissue { cell, ..bench.shop.get(&facts)?.0.clone() };
+        bench.shop.get(&attached)?.describe(tissue, &mut parts.facts);
+        parts.attached = Some(attached);
         match covered {
             Some([fine, coarse]) => {
                 let count = cells::facts(bench, &coarse)?;
@@ -263,8 +269,10 @@ fn step_ratio(file: &ModelFile) -> f64 {
 /// What a recipe promised of a tissue, with what came of it.
 fn described(promise: &ModelTissue, parts: &Parts) -> ModelTissue {
     let facts = &parts.facts;
-    let nodes = |name: &str| facts.attach.iter().find(|found| found.name == name).map_or(0, |found| found.nodes);
-    let attach = promise.attach.iter().map(|at| ModelAttachment { nodes: nodes(&at.name), ..at.clone() });
+    let attach = promise.attach.iter().map(|at| {
+        let found = facts.attach.iter().find(|found| found.name == at.name).cloned().unwrap_or_default();
+        ModelAttachment { name: at.name.clone(), bone: at.bone.clone(), ..found }
+    });
     let name = &promise.name;
     ModelTissue {
         name: name.clone(),

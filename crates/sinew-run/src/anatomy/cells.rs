@@ -121,13 +121,26 @@ const HALVINGS: i32 = 2;
 
 /// The tetrahedra of a tissue. Where they come out in more parts than the tissue has, it is too thin for its cells: they
 /// are halved.
-pub(super) fn mesh(bench: &Bench<'_>, index: usize, shape: &Made<DistanceField>) -> Result<Made<SizedMesh>, Trouble> {
+pub(super) fn mesh(
+    bench: &Bench<'_>,
+    index: usize,
+    shape: &Made<DistanceField>,
+    smooth: &[Result<Made<DistanceField>, Diagnostic>],
+) -> Result<Made<SizedMesh>, Trouble> {
     let (wanted, method) = (cell_of(bench, index), bench.recipe.mesh.method);
-    let key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(wanted).text(method.word()).finish();
-    bench.shop.make(&format!("mesh {}", bench.recipe.tissue[index].name), key, || {
+    let tissue = &bench.recipe.tissue[index];
+    let mut key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(wanted).text(method.word());
+    // The shape is the belly and its added tendons, unless more was done to it.
+    let is_more = !tissue.csg.is_empty() || bench.recipe.morph.is_some();
+    let belly = smooth[index].as_ref().ok().filter(|_| !tissue.tendon.is_empty() && !is_more);
+    if let Some(belly) = belly {
+        key = key.input(belly.digest);
+    }
+    bench.shop.make(&format!("mesh {}", tissue.name), key.finish(), || {
         let field = bench.shop.get(shape)?;
+        let belly = belly.map(|belly| bench.shop.get(belly)).transpose()?;
         let parts = parts_of(&field);
-        halving(wanted, |cell| tets(&field, cell, method), |mesh| mesh.components().count <= parts)
+        halving(wanted, |cell| tets(&field, belly.as_deref(), cell, method), |mesh| mesh.components().count <= parts)
             .map(|(cell, mesh)| SizedMesh { cell, mesh })
             .map_err(|error| problem(bench, index, &error))
     })
@@ -159,18 +172,25 @@ fn parts_of(field: &DistanceField) -> usize {
     field.parts().iter().filter(|part| part.volume > speck).count().max(1)
 }
 
-fn tets(field: &DistanceField, cell: f64, method: Method) -> Result<CellMesh, MeshError> {
-    let wanted = field.volume();
+/// The tetrahedra of a field, with the volume of its belly, or its own: thin tendons lose more to flat faces than bellies do.
+fn tets(
+    field: &DistanceField,
+    belly: Option<&DistanceField>,
+    cell: f64,
+    method: Method,
+) -> Result<CellMesh, MeshError> {
+    let wanted = belly.unwrap_or(field).volume();
     let mut solid = Grown { field, by: 0.0 };
     // Flat faces cut what is round: how much, the first stage of stuffing tells at a fraction of the cost.
     for _ in 0..VOLUME_ROUNDS {
         let rough = mesher::mesh_solid(&solid, &MeshOptions { improve: false, ..MeshOptions::new(cell) })?.mesh;
-        let missing = wanted - rough.volume();
+        let (volume, area) = volume_and_area(&rough, belly, solid.by.max(0.0));
+        let missing = wanted - volume;
         if missing.abs() < VOLUME_ERROR * wanted {
             break;
         }
         let limit = LARGEST_SHIFT * cell;
-        solid.by = (solid.by + missing / boundary_area(&rough)).clamp(-limit, limit);
+        solid.by = (solid.by + missing / area).clamp(-limit, limit);
     }
     let meshed = match method {
         Method::Stuffed => mesher::mesh_solid(&solid, &MeshOptions::new(cell)),
@@ -180,11 +200,11 @@ fn tets(field: &DistanceField, cell: f64, method: Method) -> Result<CellMesh, Me
 }
 
 /// Rounds in which the surface of a mesh is moved until it holds the volume of its tissue.
-const VOLUME_ROUNDS: usize = 2;
+const VOLUME_ROUNDS: usize = 3;
 /// Part of the volume that may be missing.
 const VOLUME_ERROR: f64 = 1e-3;
 /// Farthest that the surface moves for it \[cells\].
-const LARGEST_SHIFT: f64 = 0.15;
+const LARGEST_SHIFT: f64 = 0.25;
 
 /// A field whose surface is moved outward \[m\].
 struct Grown<'a> {
@@ -202,14 +222,22 @@ impl Solid for Grown<'_> {
     }
 }
 
-/// Area of the boundary \[m²\].
-fn boundary_area(mesh: &CellMesh) -> f64 {
+/// Volume \[m³\] of the cells whose middle is in a belly that is grown by a length \[m\], if there is one, else of all, and
+/// area of their part of the boundary \[m²\].
+fn volume_and_area(mesh: &CellMesh, belly: Option<&DistanceField>, grown: f64) -> (f64, f64) {
     let x = mesh.positions();
+    let middle = |nodes: &[u32]| nodes.iter().map(|node| x[*node as usize]).sum::<Vec3>() / nodes.len() as f64;
+    let is_own = |nodes: &[u32]| belly.is_none_or(|belly| belly.distance(middle(nodes)) <= grown);
+    let is_belly: Vec<bool> = mesh.cells().map(|(_, nodes)| is_own(nodes)).collect();
+    let own = mesh.cell_volumes().into_iter().zip(&is_belly).filter(|(_, is_belly)| **is_belly);
+    let volume = own.map(|(volume, _)| volume).sum();
+    let (triangles, cells) = mesh.boundary_triangles_with_cells();
     let area = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|node| x[node as usize]);
         0.5 * (b - a).cross(c - a).norm()
     };
-    mesh.boundary_triangles().iter().map(area).sum()
+    let own = triangles.iter().zip(&cells).filter(|(_, cell)| is_belly[**cell as usize]);
+    (volume, own.map(|(t, _)| area(t)).sum())
 }
 
 /// One mesh of all tissues that are not bones: cells share faces where tissues touch, each tissue is a set of cells.
@@ -289,7 +317,12 @@ fn measured(mesh: &CellMesh) -> ModelTissue {
     ModelTissue {
         name: "facts".into(),
         attach: sets
-            .map(|(name, nodes)| ModelAttachment { name: name.clone(), bone: "bone".into(), nodes: nodes.len() })
+            .map(|(name, nodes)| ModelAttachment {
+                name: name.clone(),
+                bone: "bone".into(),
+                nodes: nodes.len(),
+                ..ModelAttachment::default()
+            })
             .collect(),
         has_fibers: mesh.cell_fields().contains_key(super::annotate::FIBER),
         has_tendon: mesh.cell_sets().contains_key(super::parts::TENDON),

@@ -2,7 +2,8 @@
 
 use sinew_anatomy::Solid;
 use sinew_anatomy::annotate::{
-    FiberOptions, FiberTemplate, Leaning, MuscleAxes, end_nodes, fibers_between, lean_by_place, lean_toward,
+    FiberOptions, FiberTemplate, Leaning, MuscleAxes, end_nodes, fibers_along, fibers_between, lean_by_place,
+    lean_toward,
 };
 use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::morph::Morph;
@@ -11,7 +12,7 @@ use sinew_geometry::mesh::NearestPlaces;
 use sinew_geometry::{Aabb, CellMesh};
 use sinew_math::Vec3;
 use sinew_scene::Diagnostic;
-use sinew_scene::recipe::tissue::{Kind, LaplaceFibers, TemplateFibers, Tissue, TissueFibers};
+use sinew_scene::recipe::tissue::{self, Kind, LaplaceFibers, TemplateFibers, Tissue, TissueFibers};
 
 use super::annotate::FIBER;
 use super::build::Bench;
@@ -49,6 +50,16 @@ pub(super) fn make(
     }
     match &tissue.fibers {
         Some(TissueFibers::Direction(fibers)) => Ok(Some(vec![Vec3::from(fibers.direction); mesh.cell_count()])),
+        Some(TissueFibers::Lines(fibers)) => {
+            let (lean, pennation) = (fibers.lean, fibers.pennation);
+            let leans = Leans { pennation, lean, places: &fibers.leaning };
+            let morph = morph::of(bench)?;
+            let line = |line: &Vec<[f64; 3]>| line.iter().map(|p| morph::place(&morph, Vec3::from(*p))).collect();
+            let lines: Vec<Vec<Vec3>> = fibers.lines.iter().map(line).collect();
+            let along = fibers_along(mesh, &lines);
+            let along = along.map_err(|error| told(bench, &format!("tissue[{index}].fibers"), &error.to_string()))?;
+            leaned(bench, index, mesh, cell, along, smooth, &leans).map(Some)
+        }
         Some(TissueFibers::Laplace(fibers)) => between(bench, index, mesh, cell, sets, smooth, fibers).map(Some),
         Some(TissueFibers::Template(template)) => as_in(bench, index, mesh, sets, template).map(Some),
         None => between(bench, index, mesh, cell, sets, smooth, &LaplaceFibers::default()).map(Some),
@@ -70,32 +81,56 @@ fn between(
     let failed = |error: &dyn std::fmt::Display| {
         told(bench, &format!("tissue[{index}].{path}"), &format!("{}: {error}", tissue.name))
     };
-    let leans_toward_sheet = spec.pennation != 0.0 && spec.lean.is_none() && tissue.has_aponeurosis();
-    let pennation = match spec.pennation {
-        angle if angle != 0.0 && !leans_toward_sheet => {
-            Pennation::Towards { normal: spec.lean.map_or(FRONT, Vec3::from), angle }
-        }
-        _ => Pennation::None,
-    };
     let [mut from, mut to] = ends(tissue, [&spec.from, &spec.to], sets);
     if spec.lengthwise {
         let reach = REACH * mean_edge(mesh);
         [from, to] = [end_nodes(mesh, &from, &to, reach), end_nodes(mesh, &to, &from, reach)];
     }
-    let options = FiberOptions { pennation, tolerance: TOLERANCE, ..FiberOptions::default() };
-    let mut fibers = fibers_between(mesh, &from, &to, &options).map_err(|error| failed(&error))?.directions;
+    let options = FiberOptions { tolerance: TOLERANCE, ..FiberOptions::default() };
+    let fibers = fibers_between(mesh, &from, &to, &options).map_err(|error| failed(&error))?.directions;
+    let leans = Leans { pennation: spec.pennation, lean: spec.lean, places: &spec.leaning };
+    leaned(bench, index, mesh, cell, fibers, smooth, &leans)
+}
+
+/// How fibers lean, as a recipe says.
+struct Leans<'a> {
+    pennation: f64,
+    lean: Option<[f64; 3]>,
+    places: &'a [tissue::Leaning],
+}
+
+/// Fibers that lean: toward the aponeurosis or in one direction, or as the nearest place says.
+fn leaned(
+    bench: &Bench<'_>,
+    index: usize,
+    mesh: &CellMesh,
+    cell: f64,
+    mut fibers: Vec<Vec3>,
+    smooth: &Fields,
+    leans: &Leans<'_>,
+) -> Result<Vec<Vec3>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    let failed = |error: &dyn std::fmt::Display| {
+        told(bench, &format!("tissue[{index}].fibers"), &format!("{}: {error}", tissue.name))
+    };
+    let leans_toward_sheet = leans.pennation != 0.0 && leans.lean.is_none() && tissue.has_aponeurosis();
     let surfaces = if leans_toward_sheet { parts::aponeurosis_surfaces(bench, index, smooth)? } else { Vec::new() };
     if !surfaces.is_empty() {
         let sheet = Sheet(surfaces.iter().map(NearestPlaces::new).collect());
-        fibers = lean_toward(mesh, &fibers, &sheet, spec.pennation, 0.1 * cell).map_err(|error| failed(&error))?;
+        fibers = lean_toward(mesh, &fibers, &sheet, leans.pennation, 0.1 * cell).map_err(|error| failed(&error))?;
+    } else if leans.pennation != 0.0 && !leans_toward_sheet {
+        let pennation = Pennation::Towards { normal: leans.lean.map_or(FRONT, Vec3::from), angle: leans.pennation };
+        let lean = |(cell, fiber): (usize, &Vec3)| pennation.rotated(cell, *fiber, Vec3::zero());
+        let leaned: Result<Vec<Vec3>, _> = fibers.iter().enumerate().map(lean).collect();
+        fibers = leaned.map_err(|error| failed(&error))?;
     }
     let morph = morph::of(bench)?;
-    let leanings = spec.leaning.iter().map(|leaning| Leaning {
+    let places = leans.places.iter().map(|leaning| Leaning {
         at: morph::place(&morph, Vec3::from(leaning.at)),
         toward: Vec3::from(leaning.lean),
         angle: leaning.pennation,
     });
-    Ok(lean_by_place(mesh, &fibers, &leanings.collect::<Vec<_>>()))
+    Ok(lean_by_place(mesh, &fibers, &places.collect::<Vec<_>>()))
 }
 
 /// Relative residual of potentials: directions are right to far less than a degree.

@@ -1,7 +1,7 @@
 //! `sinew anatomy build`: from a recipe to a model, stage by stage.
 //!
 //! ```text
-//! image ─→ field ─→ smooth (all together) ─→ shape ─→ (morph) ─→ mesh ─→ annotate ─→ cover ─→ files, report
+//! image ─→ field ─→ smooth (all together) ─→ shape ─→ (morph) ─→ mesh ─→ attach ─→ annotate ─→ cover ─→ files, report
 //! ```
 //!
 //! Every stage of every tissue has a key: the hash of its name and version, of its part of the recipe, and of its inputs.
@@ -10,7 +10,7 @@
 //! others are made.
 //!
 //! - `cache`, `stored`, `stage`: results by their keys
-//! - `image`, `field`, `shape`, `morph`, `cells`, `annotate` with `parts` and `fibers`, `cover`: the stages
+//! - `image`, `field`, `shape`, `morph`, `cells`, `attach`, `annotate` with `parts` and `fibers`, `cover`: the stages
 //! - `attached`: what stands for files in memory
 //! - `build`: which stage needs which
 //! - `write`, `report`: the files of a model
@@ -18,6 +18,7 @@
 //! - `scene`: tissues of models for scenes
 
 mod annotate;
+mod attach;
 mod attached;
 mod build;
 mod cache;
@@ -102,9 +103,11 @@ pub fn check_folder(recipe: &Recipe, folder: &Path) -> Result<(), OutputClash> {
     let parts = [("fine", "vtu"), ("cover", "vtu"), ("bones", "ply")];
     let of_tissue = |name: &str| parts.map(|(part, end)| folder.join(part).join(format!("{name}.{end}")));
     let of_tissues = recipe.tissue.iter().flat_map(|tissue| of_tissue(&tissue.name));
+    let attached = recipe.tissue.iter().flat_map(|tissue| tissue.attach.iter().map(move |at| (tissue, at)));
+    let attached = attached.map(|(tissue, at)| folder.join(format!("attach/{}.{}.ply", tissue.name, at.name)));
     let others = [MODEL_FILE, "report.html", "together.vtu"].map(|name| folder.join(name));
     let own = std::iter::once(PathBuf::from(recipe.source.name()));
-    check_outputs(recipe.inputs().into_iter().chain(own), of_tissues.chain(others))
+    check_outputs(recipe.inputs().into_iter().chain(own), of_tissues.chain(attached).chain(others))
 }
 
 impl Model {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use sinew_anatomy::Solid as _;
 use sinew_anatomy::phantom::{Attachment, AttachmentKind, Phantom, Section, Tissue, TissueKind};
+use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 use sinew_scene::recipe::image::PhantomImage;
 use sinew_scene::{Dimension, format_number, format_quantity};
@@ -12,14 +12,17 @@ use super::image::phantom_of;
 
 /// Distance of points on the way of a missing tendon \[m\].
 const VIA: f64 = 14e-3;
-/// Distance of the points that describe an attachment \[m\].
-const CENTERS: f64 = 8e-3;
-/// Half the distance between the last point where a muscle is attached and the first where it is not \[m\].
-const EDGE: f64 = 2e-3;
-/// Points where a muscle is no longer attached.
-const AWAY: usize = 3;
+/// Points around an attachment are this part of its size apart as it is looked for, but no less and no more than this \[m\].
+const SPACING: f64 = 1.0 / 40.0;
+const SPACINGS: [f64; 2] = [0.6e-3, 2e-3];
+/// Outlines are drawn to this part of their size, but not finer than the second \[m\].
+const OUTLINE_ERROR: [f64; 2] = [0.008, 0.15e-3];
+/// Distance from a bone within which a muscle is attached \[voxels\]: surfaces of both are up to half a voxel off.
+const WITHIN: f64 = 1.5;
+/// Stations of a line of action from point to point.
+const LINE_STEP: usize = 2;
 /// Places of a belly that tell how fibers lean.
-const LEANINGS: usize = 5;
+const LEANINGS: usize = 8;
 /// Thinnest tendon that stays in one piece, in cells and in voxels.
 const THINNEST: [f64; 2] = [0.75, 1.0];
 
@@ -120,20 +123,17 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     let groups = groups(&attachments);
     let items: Vec<String> = groups.iter().map(|group| attachment(phantom, group, image.voxel)).collect();
     let _ = writeln!(text, "attach = [\n    {},\n]", items.join(",\n    "));
-    let [from, to] = [AttachmentKind::Origin, AttachmentKind::Insertion].map(|kind| {
-        let names = groups.iter().filter(|group| group.places[0].kind == kind);
-        names.map(|group| format!("\"{}\"", group.name)).collect::<Vec<_>>().join(", ")
-    });
     let leaning: Vec<String> = bellies.iter().flat_map(|belly| leanings(phantom, *belly)).collect();
     let leaning = match leaning.as_slice() {
         [] => String::new(),
         places => format!(", leaning = [\n    {},\n]", places.join(",\n    ")),
     };
-    let _ = writeln!(text, "fibers = {{ by = \"laplace\", from = [{from}], to = [{to}], lengthwise = true{leaning} }}");
+    let lines: Vec<String> = bellies.iter().map(|belly| line_of_action(phantom, *belly)).collect();
+    let _ = writeln!(text, "fibers = {{ by = \"lines\", lines = [\n    {},\n]{leaning} }}", lines.join(",\n    "));
     if without_tendons {
         let missing = attachments.iter().filter(|at| tendons.contains(&at.tissue));
         let least = (THINNEST[0] * cell).max(THINNEST[1] * image.voxel);
-        let items: Vec<String> = missing.filter_map(|at| missing_tendon(phantom, at, least)).collect();
+        let items: Vec<String> = missing.flat_map(|at| missing_tendon(phantom, at, least)).collect();
         if !items.is_empty() {
             let _ = writeln!(text, "tendon = [\n    {},\n]", items.join(",\n    "));
         }
@@ -165,52 +165,69 @@ fn groups<'a>(attachments: &[&'a Attachment]) -> Vec<Group<'a>> {
 
 fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
     let bone = &phantom.tissues[group.places[0].bone].name;
-    let places = group.places.iter().map(|at| places(phantom, at, voxel));
-    let (near, away): (Vec<Vec<Vec3>>, Vec<Vec<Vec3>>) = places.unzip();
-    let (near, away) = (near.concat(), away.concat());
-    // Surfaces of images are a voxel off, and tubes of missing tendons are wider than the tendons.
-    let radius = group.places.iter().map(|at| width(phantom, at, &near)).fold(5e-3, f64::max) + 1.5 * voxel;
-    let list = |points: &[Vec3]| points.iter().map(|p| point(*p)).collect::<Vec<_>>().join(", ");
+    let curves = group.places.iter().flat_map(|at| outlines(phantom, at));
+    let curves: Vec<String> = curves.map(|curve| points(&curve)).collect();
+    let where_it_is = match curves.as_slice() {
+        // Too small to be seen: around the end of its line.
+        [] => format!("near = {}, radius = \"{}\"", points(&[group.places[0].point]), length(2.0 * voxel)),
+        curves => format!("outline = [{}]", curves.join(", ")),
+    };
     format!(
-        "{{ name = \"{}\", bone = \"{bone}\", within = \"{}\", near = [{}], radius = \"{}\", away = [{}] }}",
+        "{{ name = \"{}\", bone = \"{bone}\", within = \"{}\", {where_it_is} }}",
         group.name,
-        length(voxel),
-        list(&near),
-        length(radius),
-        list(&away)
+        length(WITHIN * voxel)
     )
 }
 
-/// Points of the line of a muscle along which it is grown to the bone, and some beyond.
-fn places(phantom: &Phantom, at: &Attachment, voxel: f64) -> (Vec<Vec3>, Vec<Vec3>) {
-    let line = from_end(phantom, at);
-    let total = line.last().map_or(0.0, |last| last.1);
-    let last = (at.reach - EDGE).max(0.0);
-    let count = (last / CENTERS).ceil() as usize;
-    let near = (0..=count).map(|k| along(&line, last * k as f64 / count.max(1) as f64)).collect();
-    // Ends of missing tendons are at most about as far from where they should be.
-    let slack = if at.tissue == at.belly { 0.0 } else { voxel };
-    let away = (0..AWAY).map(|k| at.reach + EDGE + slack + CENTERS * k as f64).filter(|s| *s < total);
-    (near, away.map(|s| along(&line, s)).collect())
+fn points(points: &[Vec3]) -> String {
+    format!("[{}]", points.iter().map(|p| point(*p)).collect::<Vec<_>>().join(", "))
 }
 
-/// The line of a muscle from its end at an attachment on: points, and the length to each \[m\].
-fn from_end(phantom: &Phantom, at: &Attachment) -> Vec<(Vec3, f64)> {
-    let sections = phantom.sections(at.tissue).unwrap_or_default();
-    let total = sections.last().map_or(0.0, |section| section.along);
-    match at.kind {
-        AttachmentKind::Origin => sections.iter().map(|section| (section.center, section.along)).collect(),
-        AttachmentKind::Insertion => {
-            sections.iter().rev().map(|section| (section.center, total - section.along)).collect()
+/// Curves around an attachment, as an atlas would show it on the bone.
+fn outlines(phantom: &Phantom, at: &Attachment) -> Vec<Vec<Vec3>> {
+    let spacing = (SPACING * phantom.end_bounds(at).diagonal()).clamp(SPACINGS[0], SPACINGS[1]);
+    let simple = |curve: Vec<Vec3>| {
+        let size = Aabb::from_points(&curve).diagonal();
+        simplified(&curve, (OUTLINE_ERROR[0] * size).max(OUTLINE_ERROR[1]))
+    };
+    phantom.touched_outlines(at, spacing).into_iter().map(simple).filter(|curve| curve.len() >= 3).collect()
+}
+
+/// A closed curve with only the points that it needs to pass within `error` \[m\] of all (Douglas and Peucker).
+fn simplified(curve: &[Vec3], error: f64) -> Vec<Vec3> {
+    let farthest_from = |from: Vec3| {
+        let farther = |a: &usize, b: &usize| curve[*a].distance(from).total_cmp(&curve[*b].distance(from));
+        (0..curve.len()).max_by(farther).unwrap_or_default()
+    };
+    let mut points = curve.to_vec();
+    points.rotate_left(farthest_from(curve[0]));
+    points.push(points[0]);
+    let half =
+        (0..points.len()).max_by(|a, b| points[*a].distance(points[0]).total_cmp(&points[*b].distance(points[0])));
+    let half = half.unwrap_or_default();
+    let mut is_kept = vec![false; points.len()];
+    let mut open = vec![[0, half], [half, points.len() - 1]];
+    while let Some([from, to]) = open.pop() {
+        is_kept[from] = true;
+        let (a, axis) = (points[from], points[to] - points[from]);
+        let off = |k: &usize| {
+            let t = ((points[*k] - a).dot(axis) / axis.norm_squared().max(1e-300)).clamp(0.0, 1.0);
+            points[*k].distance(a + axis * t)
+        };
+        let worst = (from + 1..to).max_by(|a, b| off(a).total_cmp(&off(b)));
+        if let Some(worst) = worst.filter(|worst| off(worst) > error) {
+            open.extend([[from, worst], [worst, to]]);
         }
     }
+    points.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept).map(|(p, _)| p).collect()
 }
 
-/// The point of a line at a length \[m\].
-fn along(line: &[(Vec3, f64)], s: f64) -> Vec3 {
-    let next = line.partition_point(|(_, length)| *length < s).clamp(1, line.len() - 1);
-    let [(a, from), (b, to)] = [line[next - 1], line[next]];
-    a.lerp(b, ((s - from) / (to - from)).clamp(0.0, 1.0))
+/// Points of the line of a head.
+fn line_of_action(phantom: &Phantom, belly: usize) -> String {
+    let line = phantom.line(belly).unwrap_or_default();
+    let is_kept = |k: &usize| k.is_multiple_of(LINE_STEP) || *k + 1 == line.len();
+    let kept: Vec<Vec3> = (0..line.len()).filter(is_kept).map(|k| line[k]).collect();
+    points(&kept)
 }
 
 /// How the fibers of a belly lean, at some places of it.
@@ -230,56 +247,54 @@ fn leanings(phantom: &Phantom, belly: usize) -> Vec<String> {
     own.into_iter().skip(step / 2).step_by(step).map(|section| place(&section)).collect()
 }
 
-/// How far from these points the attachment reaches \[m\], found by trying points around it.
-fn width(phantom: &Phantom, at: &Attachment, centers: &[Vec3]) -> f64 {
-    const STEP: f64 = 4e-3;
-    const STEPS: i32 = 28;
-    let bone = &phantom.tissues[at.bone].solid;
-    let distance = |p: Vec3| centers.iter().map(|center| (p - *center).norm()).fold(f64::INFINITY, f64::min);
-    let mut largest = 0.0;
-    for i in -STEPS..=STEPS {
-        for j in -STEPS..=STEPS {
-            for k in -STEPS..=STEPS {
-                let p = at.point + Vec3::new(f64::from(i), f64::from(j), f64::from(k)) * STEP;
-                let far = distance(p);
-                if far > largest && bone.distance(p).abs() <= 0.5 * STEP && phantom.is_attached(at, p, 0.5 * STEP) {
-                    largest = far;
-                }
-            }
-        }
-    }
-    largest
-}
+/// Half width of a tendon over its half thickness, or over the least radius, from which on it is made of several tubes.
+const FLAT: f64 = 1.4;
+/// Distance of the tubes that make a flat tendon \[radii\].
+const LANES: f64 = 1.6;
+/// Most tubes on each side of the line of a tendon.
+const MOST_LANES: usize = 12;
 
 /// A tube along the line of the muscle from the end of the belly to the bone, with the area of the tendon, but at least
-/// of some radius \[m\].
-fn missing_tendon(phantom: &Phantom, at: &Attachment, least: f64) -> Option<String> {
-    let mut sections = phantom.sections(at.tissue)?;
+/// of some radius \[m\]; for a flat tendon several side by side, with its thickness.
+fn missing_tendon(phantom: &Phantom, at: &Attachment, least: f64) -> Vec<String> {
+    let Some(mut sections) = phantom.sections(at.tissue) else { return Vec::new() };
     if at.kind == AttachmentKind::Origin {
         sections.reverse();
     }
-    let is_belly = |p: Vec3| phantom.tissue_at(p) == Some(at.belly);
-    let last = sections.iter().rposition(|section| is_belly(section.center))?;
+    let is_belly = |section: &Section| phantom.tissue_at(section.center) == Some(at.belly);
+    let Some(last) = sections.iter().rposition(is_belly) else { return Vec::new() };
     let free = &sections[last..];
     let [a, b] = free[free.len() / 2].half;
-    let radius = (a * b).sqrt().max(least);
+    let is_flat = a > FLAT * least.max(b);
+    let radius = if is_flat { b } else { (a * b).sqrt() }.max(least);
+    let widest = free.iter().map(|section| section.half[0]).fold(0.0, f64::max);
+    let lanes = if is_flat { (((widest - radius) / (LANES * radius)).ceil() as usize).min(MOST_LANES) } else { 0 };
+    let sides = (0..=2 * lanes).map(|k| k as f64 / lanes.max(1) as f64 - if lanes > 0 { 1.0 } else { 0.0 });
+    sides.filter_map(|side| tube(phantom, at, &sections, side, radius)).collect()
+}
+
+/// A tube through sections in the order from belly to bone, at a share of their half width.
+fn tube(phantom: &Phantom, at: &Attachment, sections: &[Section], side: f64, radius: f64) -> Option<String> {
+    let place = |k: usize| {
+        let section = &sections[k];
+        let ahead = sections[(k + 1).min(sections.len() - 1)].center - sections[k.saturating_sub(1)].center;
+        let across = section.thickness.cross(ahead).normalized();
+        section.center + across * (side * (section.half[0] - radius).max(0.0))
+    };
+    let line: Vec<Vec3> = (0..sections.len()).map(place).collect();
+    let is_belly = |p: &Vec3| phantom.tissue_at(*p) == Some(at.belly);
+    let last = line.iter().rposition(is_belly)?;
     // From within the belly of this head, so that it is this head that the tendon holds.
-    let end = sections[last].center;
-    let is_deep = |k: &usize| is_belly(sections[*k].center) && sections[*k].center.distance(end) >= 2.0 * radius;
+    let is_deep = |k: &usize| is_belly(&line[*k]) && line[*k].distance(line[last]) >= 2.0 * radius;
     let inner = (0..=last).rev().find(is_deep).unwrap_or(last);
-    let mut via = vec![sections[inner].center];
-    for section in free {
+    let end = line[line.len() - 1];
+    let mut via = vec![line[inner]];
+    for p in &line[last..] {
         // The last points are the end itself.
-        let is_far = section.center.distance(via[via.len() - 1]) >= VIA;
-        if is_far && section.center.distance(at.point) > (2.0 * radius).max(0.5 * VIA) {
-            via.push(section.center);
+        if p.distance(via[via.len() - 1]) >= VIA && p.distance(end) > (2.0 * radius).max(0.5 * VIA) {
+            via.push(*p);
         }
     }
     let bone = &phantom.tissues[at.bone].name;
-    Some(format!(
-        "{{ to = \"{bone}\", at = {}, via = [{}], radius = \"{}\" }}",
-        point(at.point),
-        via.iter().map(|p| point(*p)).collect::<Vec<_>>().join(", "),
-        length(radius)
-    ))
+    Some(format!("{{ to = \"{bone}\", at = {}, via = {}, radius = \"{}\" }}", point(end), points(&via), length(radius)))
 }

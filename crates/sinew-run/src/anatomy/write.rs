@@ -125,6 +125,15 @@ pub(super) fn write(
                 bench.shop.release(made);
             }
         }
+        for (k, path) in facts.attach.iter().enumerate().filter_map(|(k, at)| Some((k, at.surface.as_ref()?))) {
+            let Some(made) = &parts.attached else { continue };
+            let key = KeyBuilder::new("attachment", VERSION).input(made.digest).number(k as f64).finish();
+            let bytes = || match bench.shop.get(made)?.surface(k) {
+                Some(surface) => surface_as_bytes(&surface),
+                None => Err(Trouble::Torn),
+            };
+            files.push((path.clone(), ledger.written(path, key, bytes)?));
+        }
         if let (Some(path), Some(made)) = (&facts.surface, &parts.surface) {
             let bytes = || surface_as_bytes(&*bench.shop.get(made)?);
             files.push((path.clone(), ledger.written(path, file_key(made), bytes)?));

@@ -116,6 +116,11 @@ impl Checker<'_> {
                     self.at(&format!("{path}.attach[{i}].name"), format!("the name `{}` is taken", attach.name));
                 self.report(problem.hint("each attachment is a set of nodes with its own name"));
             }
+            for (k, curve) in attach.outline.iter().enumerate().filter(|(_, curve)| curve.len() < 3) {
+                let path = format!("{path}.attach[{i}].outline[{k}]");
+                let problem = self.at(&path, "a closed curve needs at least three points");
+                self.report(problem.label(format!("has {}", curve.len())));
+            }
         }
         for (i, tendon) in tissue.tendon.iter().enumerate() {
             self.check_reference(&tendon.to, &format!("{path}.tendon[{i}].to"), true);
@@ -155,7 +160,22 @@ impl Checker<'_> {
                     self.report(problem.label(format!("has {}", fibers.landmarks.len())));
                 }
             }
+            Some(TissueFibers::Lines(fibers)) => self.check_lines(&fibers.lines, &format!("{path}.fibers.lines")),
             Some(TissueFibers::Direction(_)) | None => {}
+        }
+    }
+
+    /// Lines along which fibers run.
+    fn check_lines(&mut self, lines: &[Vec<[f64; 3]>], path: &str) {
+        if lines.is_empty() && self.recipe.source.node(path).is_some() {
+            let problem = self.at(path, "there is no line for fibers to follow");
+            self.report(problem.hint("give each head a list of points from origin to insertion"));
+        }
+        for (k, line) in lines.iter().enumerate() {
+            if line.iter().all(|p| *p == line[0]) {
+                let problem = self.at(&format!("{path}[{k}]"), "a line needs at least two points that differ");
+                self.report(problem.label(format!("has {}", line.len())));
+            }
         }
     }
 

@@ -26,6 +26,10 @@ table! {
         bone: String = text("name of a tissue"), required, example("humerus");
         /// Number of nodes.
         nodes: usize = whole(0, i64::MAX), default(0);
+        /// Area \[m²\].
+        area: f64 = quantity(Dimension::AREA).at_least(0.0), default(0);
+        /// Its triangles, cut at its outline, in the folder of the model.
+        surface: Option<String> = text("path of a file"), optional, example("attach/biceps.origin.ply");
     }
 }
 
@@ -131,7 +135,11 @@ impl ModelFile {
             kind: tissue.kind,
             material: tissue.material_word().to_string(),
             attach: (tissue.attach.iter())
-                .map(|at| ModelAttachment { name: at.name.clone(), bone: at.bone.clone(), nodes: 0 })
+                .map(|at| ModelAttachment {
+                    name: at.name.clone(),
+                    bone: at.bone.clone(),
+                    ..ModelAttachment::default()
+                })
                 .collect(),
             has_fibers: tissue.has_fibers(),
             has_tendon: tissue.has_tendon() && tissue.kind == Kind::Muscle,

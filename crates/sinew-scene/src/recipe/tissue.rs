@@ -117,6 +117,10 @@ table! {
         radius: f64 = length().positive(), default("3 cm");
         /// Points where it is not attached \[m\]: nodes nearer to one of them than to all of `near` are left out.
         away: Vec<[f64; 3]> = list(vector(length())), default([]), example([[0, 0, "26 cm"]]);
+        /// Closed curves on the bone, each a list of points in order, either way around, as an atlas shows the attachment
+        /// \[m\]: what faces the bone within them, and within `within` of it, is attached, to fractions of cells; `grow` does
+        /// not count then. Default: everywhere.
+        outline: Vec<Vec<[f64; 3]>> = list(list(vector(length()))), default([]), example([[[0, 0, "30 cm"], ["1 cm", 0, "30 cm"], ["1 cm", 0, "28 cm"]]]);
     }
 }
 
@@ -154,6 +158,23 @@ table! {
 }
 
 table! {
+    /// Fibers along lines of action.
+    pub struct LineFibers as "fibers along lines" {
+        /// Lines from origin to insertion, one for each head, by points in order \[m\]: fibers follow the nearest one, and
+        /// spread and close with the muscle.
+        lines: Vec<Vec<[f64; 3]>> = list(list(vector(length()))), required, example([[[0, 0, "30 cm"], [0, "1 cm", "20 cm"], [0, 0, "10 cm"]]]);
+        /// Angle by which fibers lean from the lines \[rad\].
+        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2), default(0), example("15 deg");
+        /// The direction toward which fibers lean; any length. Default: toward the aponeurosis, if the tissue has one, else
+        /// to the front.
+        lean: Option<[f64; 3]> = direction(), optional, example([0, 1, 0]);
+        /// Pennation that changes along the muscle or from head to head: fibers lean as the nearest place says, instead of
+        /// by `pennation` and `lean`.
+        leaning: Vec<Leaning> = list(table()), default([]), example([{ at = [0, 0, "30 cm"], pennation = "15 deg", lean = [0, 1, 0] }]);
+    }
+}
+
+table! {
     /// Fibers along one direction.
     pub struct StraightFibers as "straight fibers" {
         /// The direction; any length.
@@ -187,6 +208,8 @@ tagged! {
     pub enum TissueFibers as "fibers of a tissue" by "by" {
         /// From one attachment to another.
         "laplace" => Laplace(LaplaceFibers),
+        /// Along lines of action.
+        "lines" => Lines(LineFibers),
         /// Along one direction.
         "direction" => Direction(StraightFibers),
         /// As in another muscle.

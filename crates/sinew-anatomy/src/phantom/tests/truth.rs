@@ -3,6 +3,7 @@
 use super::super::AttachmentKind;
 use super::*;
 use crate::Solid;
+use crate::annotate::Outline;
 
 /// Unit, to rounding; at the angle of the table to the line of action; and by more than a right angle never against the
 /// way from origin to insertion: lines spread by at most 45°, and pennation adds at most 29°.
@@ -97,4 +98,27 @@ fn surface_distance_is_no_less_than_the_bound() {
         }
     }
     assert!(found > 100, "{found}");
+}
+
+/// Curves around what touches a bone, read as attachments are, enclose it: also around a clavicle and on small bones of the
+/// hand. They leave out patches below two square millimeters, and between the sides of a bone there are chords.
+#[test]
+fn outlines_enclose_what_touches() {
+    for at in ARM.attachments.iter().step_by(19) {
+        let (tissue, bone) = (&ARM.tissues[at.tissue].name, &ARM.tissues[at.bone].solid);
+        let curves = ARM.touched_outlines(at, 1e-3);
+        assert!(!curves.is_empty(), "{tissue}");
+        let outline = Outline::new(bone, &curves, 1e-3, 2e-3);
+        let surface = ARM.bone_surface(at.bone, ARM.end_bounds(at), 1e-3).expect("a bone");
+        let (mut both, mut either) = (0.0, 0.0);
+        for i in 0..surface.triangle_count() {
+            let [a, b, c] = surface.corners(i);
+            let (q, normal) = outline.settled(bone, (a + b + c) / 3.0).expect("a place on the bone");
+            let area = (b - a).cross(c - a).norm();
+            let (is_true, is_drawn) = (ARM.touches(at, q), outline.level(q, normal) <= 0.0);
+            both += if is_true && is_drawn { area } else { 0.0 };
+            either += if is_true || is_drawn { area } else { 0.0 };
+        }
+        assert!(both > 0.9 * either, "{tissue}: {}", both / either);
+    }
 }

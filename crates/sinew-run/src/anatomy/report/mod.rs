@@ -20,7 +20,7 @@ use super::cache::{Digest, KeyBuilder};
 use super::stage::Trouble;
 
 /// Version of the page.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const STYLE: &str = include_str!("page.css");
 
 /// What the page depends on.
@@ -30,7 +30,11 @@ pub(super) fn key(bench: &Bench<'_>, model: &Model, parts: &[Result<Parts, Diagn
         key = key.input(source.digest);
     }
     for part in parts.iter().flatten() {
-        let made = [part.mesh.as_ref().map(|made| made.digest), part.surface.as_ref().map(|made| made.digest)];
+        let made = [
+            part.mesh.as_ref().map(|made| made.digest),
+            part.surface.as_ref().map(|made| made.digest),
+            part.attached.as_ref().map(|made| made.digest),
+        ];
         key = made.into_iter().flatten().fold(key, KeyBuilder::input);
     }
     key.finish()
@@ -124,8 +128,11 @@ fn row(tissue: &ModelTissue) -> String {
             escaped(problem)
         );
     }
-    let attached: Vec<String> =
-        tissue.attach.iter().map(|at| format!("{} to {} ({} nodes)", at.name, at.bone, at.nodes)).collect();
+    let attached: Vec<String> = tissue
+        .attach
+        .iter()
+        .map(|at| format!("{} to {} ({:.2} cm², {} nodes)", at.name, at.bone, at.area * 1e4, at.nodes))
+        .collect();
     let angles = match tissue.cells {
         0 => String::new(),
         _ => format!("{:.1}°–{:.1}°", tissue.min_dihedral.to_degrees(), tissue.max_dihedral.to_degrees()),

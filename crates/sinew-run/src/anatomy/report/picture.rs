@@ -21,6 +21,8 @@ use super::super::stage::Trouble;
 
 /// Number of sticks in the picture of a muscle.
 const STICKS: usize = 700;
+/// Height of drawn attachments over their surface, as a part of their size.
+const LIFT: f64 = 0.005;
 const IVORY: Rgb = Rgb([0.90, 0.86, 0.76]);
 const TENDON_COLOR: Rgb = Rgb([0.93, 0.90, 0.86]);
 const FLESH: Rgb = Rgb([0.93, 0.76, 0.66]);
@@ -76,14 +78,19 @@ impl Cast {
                     actor.patches.push(whole_surface(&*bench.shop.get(surface)?, IVORY));
                 }
                 if let Some(mesh) = &parts.mesh {
-                    let first = facts.attach.first().map(|at| at.name.clone());
                     let color = match facts.kind {
                         Kind::Muscle => muscle_color(number),
                         Kind::Tendon => TENDON_COLOR,
                         _ => FLESH,
                     };
                     let cells = bench.shop.get(mesh)?;
-                    actor.patches = painted(&cells, color, first.as_deref());
+                    actor.patches = painted(&cells, color);
+                    let attached = parts.attached.as_ref().map(|made| bench.shop.get(made)).transpose()?;
+                    for (k, _) in facts.attach.iter().enumerate() {
+                        let surface = attached.as_ref().and_then(|attached| attached.surface(k));
+                        let color = if k == 0 { ORIGIN } else { INSERTION };
+                        actor.patches.extend(surface.map(|surface| lifted(&surface, color)));
+                    }
                     actor.sticks = sticks(&cells);
                     bench.shop.release(mesh);
                 }
@@ -159,31 +166,31 @@ fn whole_surface(surface: &TriMesh, color: Rgb) -> Patch {
     Patch { positions, triangles: surface.triangles().to_vec(), color }
 }
 
-/// The boundary of a mesh by color: itself, tendon, the first attachment, the others.
-fn painted(mesh: &CellMesh, color: Rgb, first: Option<&str>) -> Vec<Patch> {
+/// An attachment, a little above the surface that it was cut out of.
+fn lifted(surface: &TriMesh, color: Rgb) -> Patch {
+    let size = surface.bounds().diagonal();
+    let corners = (0..surface.triangle_count()).flat_map(|i| {
+        let [a, b, c] = surface.corners(i);
+        let up = (b - a).cross(c - a).normalized() * (LIFT * size);
+        [a, b, c].map(|p| small(if up.is_finite() { p + up } else { p }))
+    });
+    let triangles = (0..surface.triangle_count() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+    Patch { positions: corners.collect(), triangles, color }
+}
+
+/// The boundary of a mesh by color: itself, tendon.
+fn painted(mesh: &CellMesh, color: Rgb) -> Vec<Patch> {
     let positions: Vec<[f32; 3]> = mesh.positions().iter().map(|p| small(*p)).collect();
     let (triangles, cells) = mesh.boundary_triangles_with_cells();
     let stiff = [TENDON, APONEUROSIS].into_iter().filter_map(|name| mesh.cell_sets().get(name));
     let tendon: BTreeSet<u32> = stiff.flatten().copied().collect();
-    let mut role = vec![0u8; mesh.node_count()];
-    for (name, nodes) in mesh.node_sets() {
-        let value = if Some(name.as_str()) == first { 1 } else { 2 };
-        nodes.iter().for_each(|node| role[*node as usize] = value);
-    }
-    let mut groups = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    let mut groups = [Vec::new(), Vec::new()];
     for (triangle, cell) in triangles.into_iter().zip(cells) {
-        let [a, b, c] = triangle.map(|node| role[node as usize]);
-        let group = match () {
-            () if a == b && b == c && a > 0 => usize::from(a) + 1,
-            () if tendon.contains(&cell) => 1,
-            () => 0,
-        };
-        groups[group].push(triangle);
+        groups[usize::from(tendon.contains(&cell))].push(triangle);
     }
-    let colors = [color, TENDON_COLOR, ORIGIN, INSERTION];
     groups
         .into_iter()
-        .zip(colors)
+        .zip([color, TENDON_COLOR])
         .map(|(triangles, color)| {
             let (positions, triangles) = compact(&positions, &triangles);
             Patch { positions, triangles, color }
