@@ -118,7 +118,7 @@ impl Parallelogram {
     /// Adds m Φ'' of the fading alone: Φ (m'' ∇c∇cᵀ + m' ∇²c) + m' (∇c ∇Φᵀ + ∇Φ ∇cᵀ).
     pub fn add_fading(&self, energy: f64, slopes: &[Vec3; 4], [rate, bend]: [f64; 2], hessian: &mut Hessian) {
         let own = self.slopes_of_vertices();
-        let sign = |i: usize| if i % 2 == 0 { -1.0 } else { 1.0 };
+        let sign = |i: usize| if i.is_multiple_of(2) { -1.0 } else { 1.0 };
         for i in 0..4 {
             for j in 0..4 {
                 let second = self.second[i / 2][j / 2] * (sign(i) * sign(j) * rate * energy);

@@ -32,7 +32,7 @@ const TOUCHING_ACCURACY: f64 = 1e-2;
 const GOOD_START: f64 = 5.0;
 /// Least reference of the largest force on a character, in forces of its limit at large strain. A pose that is held has no
 /// motion to measure by, and would go on for ever to reduce what the last motion has left.
-const LEAST_REFERENCE: f64 = 0.05;
+const LEAST_REFERENCE: f64 = 1e-4;
 /// Minimum share of the path for which flesh moves with its drivers.
 const SHORTEST_FOLLOWING: f64 = 0.05;
 /// Minimum progress of prescribed nodes per iteration, as a share of their path.
@@ -79,10 +79,15 @@ impl NewtonLoop<'_> {
             }
             stage.set_progress(1.0);
         }
+        // A character that stands still is measured like one that hardly moves.
+        let is_still = self.params.regime == Regime::Quasistatic && !model.skinning_predictor.is_empty();
+        let without_contact = (is_still && moved == 0.0).then(|| self.residual_without_contact());
         let merit = self.gradient_at_iterate();
-        self.largest_at_start = largest(&self.work.gradient);
+        if without_contact.is_none() {
+            self.largest_at_start = largest(&self.work.gradient);
+        }
         let is_valid = merit.magnitude.is_finite();
-        let reference = self.reference(self.size(&self.work.gradient));
+        let reference = self.reference(without_contact.unwrap_or(self.size(&self.work.gradient)));
         if let Some(guided) = self.untangle(merit, report) {
             return Ok((reference, guided));
         }
