@@ -2,6 +2,7 @@
 
 mod support;
 
+use sinew_geometry::TriMesh;
 use sinew_geometry::mesh::vertex_normals;
 use sinew_geometry::procedural::icosphere;
 use sinew_math::Vec3;
@@ -115,23 +116,12 @@ fn what_moves_along_presses_all_the_same() {
     }
 }
 
-/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π
-/// \[VanOosterom83\].
-fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
-    let angle = |triangle: &[u32; 3]| {
-        let [a, b, c] = triangle.map(|vertex| positions[vertex as usize] - p);
-        let [la, lb, lc] = [a, b, c].map(|x| x.norm());
-        let below = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
-        2.0 * a.dot(b.cross(c)).atan2(below)
-    };
-    triangles.iter().map(angle).sum::<f64>() / (4.0 * std::f64::consts::PI)
-}
-
-/// Vertices inside other flesh. Slightly below itself every vertex is inside once; where other flesh covers it, twice.
+/// Vertices inside other flesh. Slightly below itself every vertex is inside once; where other flesh covers it, twice. Winding
+/// numbers are sums over all triangles.
 fn covered(positions: &[Vec3], triangles: &[[u32; 3]], depth: f64) -> Vec<usize> {
     let normals = vertex_normals(positions, triangles);
-    let is_covered =
-        |vertex: &usize| winding_number(positions[*vertex] - normals[*vertex] * depth, positions, triangles) > 1.5;
+    let surface = TriMesh::new(positions.to_vec(), triangles.to_vec()).expect("a surface");
+    let is_covered = |vertex: &usize| surface.winding_number(positions[*vertex] - normals[*vertex] * depth) > 1.5;
     (0..positions.len()).filter(is_covered).collect()
 }
 

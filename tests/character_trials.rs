@@ -59,10 +59,15 @@ fn stands(name: &str, character: Character, rig: &Rig, stage: &Stage<'_>, start:
     }
 }
 
-/// 200 frames in which the elbow turns by up to 39 degrees and the shoulder by up to 26.
+/// Large with `SINEW_FULL=1`, else small.
+fn size(small: usize, large: usize) -> usize {
+    if std::env::var_os("SINEW_FULL").is_some() { large } else { small }
+}
+
+/// Frames in which the elbow turns by up to 39 degrees and the shoulder by up to 26.
 #[test]
 fn arms_stand_fast_motion() {
-    let frames = 200;
+    let frames = size(80, 200);
     let params = CharacterParams {
         edge: 0.02,
         seconds: frames as f64 / 24.0,
@@ -74,9 +79,10 @@ fn arms_stand_fast_motion() {
     stands("fast", Character::Arm, &rig, &stage, 0.0);
 }
 
-/// A quarter of 100 random poses, one after the other, two frames for each. Each quarter begins at rest.
+/// A quarter of the random poses (100 with `SINEW_FULL=1`), one after the other, two frames for each. Each quarter begins
+/// at rest.
 fn stands_poses(quarter: usize) {
-    let (poses, seconds_per_pose) = (25, 10.0 / 24.0);
+    let (poses, seconds_per_pose) = (size(10, 25), 10.0 / 24.0);
     let params = CharacterParams {
         edge: 0.008,
         seconds: seconds_per_pose * (4 * poses) as f64,

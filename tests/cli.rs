@@ -226,7 +226,12 @@ fn an_interruption_leaves_a_valid_result() {
     let mut command = sinew();
     command.args(["run", "-v", "--json"]).arg(&scene).arg("-o").arg(&out).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program starts");
-    std::thread::sleep(Duration::from_secs(2));
+    // Some frames: each has more than a few kilobytes.
+    let start = Instant::now();
+    while std::fs::metadata(out.join("recording.sinew")).map_or(0, |data| data.len()) < 200_000 {
+        assert!(start.elapsed() < Duration::from_secs(60), "no frames in a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill exists");
     assert!(killed.success());
     let start = Instant::now();

@@ -42,7 +42,12 @@ fn run_page(page: &str, prepare: impl Fn(&Path)) {
             .replace("--motion poses --seconds 25", "--motion poses --seconds 2 --edge 3cm")
             .replace("--correctives", &format!("{coarse} --correctives"))
             .replace("torso.glb --motion", &format!("torso.glb {coarse} --motion"))
-            .replace("--sweep --preview", "--sweep --preview --duration 0.1s")
+            // Pictures of shots take most of the time; `tests/shots.rs` looks at some.
+            .replace("--sweep --preview", "--sweep --preview --duration 0.1s --no-pictures")
+            .replace("sinew character hand", "sinew character hand --edge 5mm")
+            .replace("--jiggle", "--no-pictures --jiggle")
+            // 21 runs.
+            .replace("sinew fit bar.toml", "sinew fit bar.toml --set 'body.bar.mesh.cell=\"12.5 mm\"'")
             .replace(
                 "run scenes/basics/ring.toml",
                 "run scenes/basics/ring.toml --frames 12 --set expect={} --no-pictures",

@@ -10,7 +10,8 @@ use sinew::prelude::*;
 use sinew::scene::run::Observer;
 use sinew::scene::spec::record::Output;
 use sinew::scene::store::Recording;
-use support::numbers;
+use sinew::scene::value_table::ValueKind;
+use support::{frames_to_resume, numbers};
 
 /// Copies the run folder after a frame: a killed process leaves the same files behind.
 struct Snapshot {
@@ -42,38 +43,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Maximum number of computed frames of each scene: enough to be killed anywhere. `SINEW_FULL=1` takes 24.
-fn max_frames() -> usize {
-    if std::env::var_os("SINEW_FULL").is_some() { 24 } else { 4 }
-}
-
-/// Scenes whose first frames take as long as those of all others, and which resume nothing that others do not; only
-/// `SINEW_FULL=1` kills them.
-const SLOW: [&str; 11] = [
-    "anatomy/cover.toml",
-    "anatomy/flex.toml",
-    "bench/cube.toml",
-    "contact/bone_inside.toml",
-    "contact/funnel.toml",
-    "contact/funnel_penalty.toml",
-    "contact/hertz_sphere.toml",
-    "lattice/contraction.toml",
-    "muscle/convergence.toml",
-    "muscle/convergence_step.toml",
-    "validation/locking_cantilever.toml",
-];
-
 fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     let name = path.strip_prefix(support::root()).unwrap().to_string_lossy().replace(['/', '\\'], "-");
     let mut scene = Scene::load(path).unwrap_or_else(|error| panic!("{error}"));
     // Pictures are made from the same frames, and take longer than everything else.
     (scene.record.report, scene.record.apng, scene.record.png) = (Output::Off, Output::Off, Output::Off);
     let cases = scene.study.as_ref().map_or(1, |study| study.runs().len());
-    let most = scene.frame_count().min(max_frames());
+    let most = frames_to_resume(path, &scene)?;
     let frames = most * cases;
-    if frames < 3 {
-        return None;
-    }
     let folder = support::fresh_folder(&format!("resume-{name}"));
     let (whole, killed) = (folder.join("whole"), folder.join("killed"));
     let frame = 1 + (seed as usize % (frames - 1));
@@ -87,6 +64,9 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
         ..RunOptions::default()
     };
     let expected = run(&scene, &options(&whole, false), &mut watch).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for name in expected.history.names() {
+        assert!(ValueKind::of(name).is_some(), "{path:?}: {name} is not in crates/sinew-scene/src/value_table.rs");
+    }
     // A kill during the run of a scene for comparison leaves only the beginning of that scene to continue from.
     let has_checkpoint = killed.join("checkpoint.bin").exists();
     let resumed = run(&scene, &options(&killed, true), &mut ()).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -108,8 +88,7 @@ fn kill_and_resume_half(half: usize) {
     let mut resumed = Vec::new();
     let is_scene = |path: &PathBuf| {
         let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-        let is_slow = SLOW.iter().any(|name| path.ends_with(name)) && std::env::var_os("SINEW_FULL").is_none();
-        path.starts_with(&folder) && is_toml && !is_slow && !path.to_string_lossy().contains("_large")
+        path.starts_with(&folder) && is_toml
     };
     for path in support::files().into_iter().filter(is_scene).skip(half).step_by(2) {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

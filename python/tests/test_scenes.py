@@ -5,7 +5,8 @@ scene where that is enough, one frame where even that is too many. `SINEW_FULL=1
 take.
 
 `SINEW` names the program to compare with. `SINEW_SCENE_HASHES` names a file {scene: hash of the whole run}; scenes that
-are run to their end are then compared with that, and the program is not started for them.
+are run to their end are then compared with that, and the program is not started for them. `SINEW_TEST_THREADS` says how
+many scenes are computed at a time, one per core by default.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def compared(name):
 def outcomes(request):
     """All requested scenes, one per core at a time."""
     asked = [item.callspec.params["name"] for item in request.session.items if item.originalname == SCENE_TEST]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(int(os.environ.get("SINEW_TEST_THREADS", os.cpu_count() or 1))) as pool:
         yield {name: pool.submit(compared, name) for name in asked}
         pool.shutdown(cancel_futures=True)
 

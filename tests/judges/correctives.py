@@ -1,8 +1,9 @@
-"""Blender skins a GLB with corrective shapes at fifty poses that were not learned from: it is nearer to our flesh than
-blend skinning. The formula of the guide gives the weights that the file has."""
+"""Blender skins a GLB with corrective shapes at poses that were not learned from: it is nearer to our flesh than blend
+skinning. The formula of the guide gives the weights that the file has."""
 
 import importlib.util
 import json
+import os
 import pathlib
 import struct
 
@@ -16,8 +17,8 @@ FOLDER = folder("correctives")
 # Two frames for each pose, here and in Blender.
 RATE, STEP = 4.8, 2
 BLENDER_RATE, BLENDER_STEP = 24, 10
-# Poses to learn from, and others to be judged by.
-LEARNED, JUDGED = 60, 50
+# Poses to learn from, and others to be judged by: fifty with `SINEW_FULL=1`, the first twenty of them else.
+LEARNED, JUDGED = 60, 50 if os.environ.get("SINEW_FULL") == "1" else 20
 FIRST, LAST = STEP * LEARNED, STEP * (LEARNED + JUDGED)
 
 

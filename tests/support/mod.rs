@@ -6,6 +6,7 @@ pub mod flesh;
 
 use std::path::{Path, PathBuf};
 
+use sinew::scene::Scene;
 use sinew::scene::store::Recording;
 
 /// Root of the repository.
@@ -61,6 +62,34 @@ pub fn files() -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// Scenes whose first frames take as long as those of all others, and which resume nothing that others do not; only
+/// `SINEW_FULL=1` kills them.
+const SLOW_SCENES: [&str; 13] = [
+    "anatomy/cover.toml",
+    "anatomy/flex.toml",
+    "bench/cube.toml",
+    "contact/bone_inside.toml",
+    "contact/funnel.toml",
+    "contact/funnel_penalty.toml",
+    "contact/hertz_sphere.toml",
+    "contact/knot_penalty.toml",
+    "contact/lobes_penalty.toml",
+    "lattice/contraction.toml",
+    "muscle/convergence.toml",
+    "muscle/convergence_step.toml",
+    "validation/locking_cantilever.toml",
+];
+
+/// Maximum number of frames of each run of a scene that is killed and continued (`tests/resume.rs`): enough to be killed
+/// anywhere. None for scenes that are left alone there. `SINEW_FULL=1` takes 24, and all scenes.
+pub fn frames_to_resume(path: &Path, scene: &Scene) -> Option<usize> {
+    let is_full = std::env::var_os("SINEW_FULL").is_some();
+    let is_slow = !is_full && SLOW_SCENES.iter().any(|name| path.ends_with(name));
+    let most = scene.frame_count().min(if is_full { 24 } else { 4 });
+    let runs = scene.study.as_ref().map_or(1, |study| study.runs().len());
+    (!is_slow && most * runs >= 3 && !path.to_string_lossy().contains("_large")).then_some(most)
 }
 
 /// A fresh, empty folder below the target folder of the test.

@@ -1,14 +1,15 @@
 //! Other programs check the files that we read and write: `tests/judges/*.py` with meshio, pyvista, gmsh, trimesh,
 //! usd-core, Blender, glTF-Transform and the Khronos validator, installed below the target folder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use crate::addon;
 use crate::scenes;
-use crate::step::{Outcome, Verdict, binary, root, stream, target};
+use crate::step::{Outcome, Verdict, binary, root, side_by_side, target};
 use crate::test::Options;
+use crate::turns::Rank;
 use crate::venv::{self, Background, Environment};
 
 /// Name of the step.
@@ -22,6 +23,9 @@ const NPM_PACKAGES: [&str; 5] = [
     "@gltf-transform/functions@4.5.1",
     "meshoptimizer@1.3.0",
 ];
+
+/// Scripts that take longest.
+const LONG: [&str; 3] = ["blender_addon", "characters", "correctives"];
 
 static INSTALLATION: Background = Background::new();
 
@@ -39,8 +43,8 @@ fn install() -> Result<(), String> {
     environment().install(&root().join("tests/judges/requirements.txt"), &NPM_PACKAGES)
 }
 
-/// Waits for the installation and runs every judge.
-pub fn run(_: &Options) -> Outcome {
+/// Waits for the installation and runs every judge, as many side by side as there are cores.
+pub fn run(options: &Options) -> Outcome {
     let start = Instant::now();
     if let Err(reason) = INSTALLATION.wait(install) {
         return Outcome::single(NAME, Verdict::Skipped(reason), start.elapsed().as_secs_f64());
@@ -50,12 +54,10 @@ pub fn run(_: &Options) -> Outcome {
         Ok(path) => path,
         Err(reason) => return Outcome::single(NAME, Verdict::Failed(reason), start.elapsed().as_secs_f64()),
     };
-    let mut counts = [0; 3];
-    let mut failed = Vec::new();
     let mut scripts = scenes::files_below(&root().join("tests/judges"), "py");
     scripts.retain(|script| name_of(script) != "judge");
     scripts.sort();
-    for script in &scripts {
+    let part = |script: &PathBuf| {
         let name = name_of(script);
         let mut command = Command::new(environment.python());
         command.arg(script).current_dir(root());
@@ -63,16 +65,17 @@ pub fn run(_: &Options) -> Outcome {
             .env("SINEW", binary("sinew"))
             .env("SINEW_BLENDER_ZIP", &addon)
             .env("JUDGE_FOLDER", environment.folder().join("work"))
-            .env("NODE_PATH", environment.node_modules());
+            .env("NODE_PATH", environment.node_modules())
+            .env("RAYON_NUM_THREADS", "1");
         command.env("PYTHONPYCACHEPREFIX", venv::bytecode());
-        let outcome = stream(&name, &mut command);
-        counts = [0, 1, 2].map(|i| counts[i] + outcome.counts[i]);
-        if outcome.is_failure() {
-            failed.push(name);
+        if options.full {
+            command.env("SINEW_FULL", "1");
         }
-    }
-    let verdict = if failed.is_empty() { Verdict::Passed } else { Verdict::Failed(failed.join(", ")) };
-    Outcome { name: NAME.into(), verdict, counts, seconds: start.elapsed().as_secs_f64() }
+        let rank = if LONG.contains(&name.as_str()) { Rank::Long } else { Rank::Short };
+        (name, rank, command)
+    };
+    let outcome = side_by_side(NAME, scripts.iter().map(part).collect());
+    Outcome { seconds: start.elapsed().as_secs_f64(), ..outcome }
 }
 
 fn name_of(script: &Path) -> String {

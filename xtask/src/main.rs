@@ -17,6 +17,7 @@ mod rustdoc;
 mod scenes;
 mod step;
 mod test;
+mod turns;
 mod venv;
 
 use std::process::{Command, ExitCode};

@@ -18,6 +18,10 @@ use crate::step::{Outcome, Verdict, cargo, target, test_counts};
 /// A test that waits for ever ends after this time instead of holding up all others. No test takes a tenth of it.
 const MAX_TIME: Duration = Duration::from_secs(20 * 60);
 
+/// Integration tests that take longest; they start first, so that at the end no core waits for one of them.
+const LONG: [&str; 7] =
+    ["bench_skin", "character_trials", "resume", "difficult", "piles", "character_contact", "scenes"];
+
 /// Number of tests whose times are printed.
 const SLOWEST: usize = 20;
 
@@ -89,8 +93,12 @@ fn build() -> Result<Vec<Program>, String> {
         return Err(format!("the build: {}", output.status));
     }
     let mut programs: Vec<Program> = String::from_utf8_lossy(&output.stdout).lines().filter_map(program_of).collect();
-    // Unit tests first: they are the longest jobs.
-    programs.sort_by_key(|program| !program.is_unit);
+    // Long ones first, then unit tests, a program of which is one job.
+    let rank = |program: &Program| {
+        let place = LONG.iter().position(|name| !program.is_unit && program.name == *name);
+        place.unwrap_or(LONG.len() + usize::from(!program.is_unit))
+    };
+    programs.sort_by_key(rank);
     Ok(programs)
 }
 
@@ -210,7 +218,7 @@ fn has_passed(mut child: std::process::Child, start: Instant) -> bool {
             }
         }
         std::thread::sleep(pause);
-        pause = (2 * pause).min(Duration::from_millis(20));
+        pause = (2 * pause).min(Duration::from_millis(5));
     }
 }
 

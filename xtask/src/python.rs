@@ -6,12 +6,16 @@ use std::time::Instant;
 
 use crate::dist;
 use crate::scenes;
-use crate::step::{Outcome, Verdict, binary, root, stream, target};
+use crate::step::{Outcome, Verdict, binary, root, side_by_side, stream, target};
 use crate::test::Options;
+use crate::turns::{self, Rank};
 use crate::venv::{self, Background, Environment, quietly};
 
 /// Name of the step.
 pub const NAME: &str = "python";
+
+/// Files of tests that take longest: each has a process of its own.
+const LONG: [&str; 2] = ["test_scenes.py", "test_sweep.py"];
 
 static INSTALLATION: Background = Background::new();
 
@@ -31,7 +35,12 @@ pub fn prepare() {
 }
 
 fn install() -> Result<(), String> {
+    install_workshop()?;
     environment().install(&root().join("python/tests/requirements.txt"), &[])
+}
+
+fn install_workshop() -> Result<(), String> {
+    workshop().install(&root().join("python/tools/requirements.txt"), &[])
 }
 
 /// Builds the wheel and prints its path.
@@ -51,7 +60,7 @@ pub fn wheel() -> ExitCode {
 /// The wheel by a profile of the workspace, in a folder of its own, so that it is the only one there.
 pub fn built_wheel(profile: &str) -> Result<PathBuf, String> {
     let workshop = workshop();
-    workshop.install(&root().join("python/tools/requirements.txt"), &[])?;
+    install_workshop()?;
     let folder = target().join("wheels");
     if let Err(error) = std::fs::remove_dir_all(&folder)
         && error.kind() != std::io::ErrorKind::NotFound
@@ -80,9 +89,7 @@ fn maturin(workshop: &Environment, command: &str) -> Command {
 pub fn pages(is_check: bool) -> Result<(), String> {
     let wheel = built_wheel("release")?;
     let workshop = workshop();
-    let mut pip = Command::new(workshop.python());
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
-    quietly("pip", pip.arg(&wheel))?;
+    workshop.pip_install(&wheel)?;
     let folder = target().join("stubs");
     let mut generator = maturin(&workshop, "generate-stubs");
     generator.args(["--profile", "release", "--out"]).arg(&folder);
@@ -152,34 +159,55 @@ fn keep(path: &Path, text: &str, is_check: bool) -> Result<(), String> {
     Err(format!("{} is out of date from line {line} on: run `cargo xtask docs`", path.display()))
 }
 
-/// Builds and installs the wheel, compares the generated pages, and runs the tests.
+/// Builds and installs the wheel, compares the generated pages, and runs the tests in several processes.
 pub fn run(options: &Options) -> Outcome {
     let start = Instant::now();
     if let Err(reason) = INSTALLATION.wait(install) {
         return Outcome::single(NAME, Verdict::Skipped(reason), start.elapsed().as_secs_f64());
     }
     let environment = environment();
+    let turn = turns::take(Rank::First);
     let installed = pages(true).and_then(|()| {
         let wheel = scenes::files_below(&target().join("wheels"), "whl").pop().ok_or("there is no wheel")?;
         environment.pip_install(&wheel)
     });
+    drop(turn);
     if let Err(reason) = installed {
         return Outcome::single(NAME, Verdict::Failed(reason), start.elapsed().as_secs_f64());
     }
-    let mut command = Command::new(environment.python());
-    command
-        .current_dir(root())
-        .args(["-m", "pytest", "python/tests", "--durations=8", "-p", "no:cacheprovider"])
-        .env("SINEW", binary("sinew"))
-        .env("PYTHONPYCACHEPREFIX", venv::bytecode());
-    if is_newer(&scenes::hashes(), &binary("sinew")) {
-        command.env("SINEW_SCENE_HASHES", scenes::hashes());
-    }
-    if options.full {
-        command.env("SINEW_FULL", "1");
-    }
-    let outcome = stream(NAME, &mut command);
+    let outcome = side_by_side(NAME, parts(&environment, options));
     Outcome { seconds: start.elapsed().as_secs_f64(), ..outcome }
+}
+
+/// One pytest for each of the long files, and one for all others.
+fn parts(environment: &Environment, options: &Options) -> Vec<(String, Rank, Command)> {
+    let pytest = |name: &str| {
+        let mut command = Command::new(environment.python());
+        command
+            .current_dir(root())
+            .args(["-m", "pytest", "--durations=8", "-p", "no:cacheprovider"])
+            .env("SINEW", binary("sinew"))
+            .env("SINEW_TEST_THREADS", "1")
+            .env("PYTHONPYCACHEPREFIX", venv::bytecode());
+        if is_newer(&scenes::hashes(), &binary("sinew")) {
+            command.env("SINEW_SCENE_HASHES", scenes::hashes());
+        }
+        if options.full {
+            command.env("SINEW_FULL", "1");
+        }
+        (format!("pytest {name}"), Rank::Long, command)
+    };
+    let mut others = pytest("others");
+    others.2.arg("python/tests");
+    let mut parts = Vec::new();
+    for file in LONG {
+        let mut part = pytest(file);
+        part.2.arg(format!("python/tests/{file}"));
+        others.2.arg(format!("--ignore=python/tests/{file}"));
+        parts.push(part);
+    }
+    parts.push(others);
+    parts
 }
 
 /// Whether a file is newer than another: fingerprints of an older program are useless.

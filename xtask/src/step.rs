@@ -1,10 +1,12 @@
 //! One step of a chore: a command with streamed output, and its test counts.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
+
+use crate::turns::{self, Rank};
 
 /// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,12 +82,17 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
 }
 
 thread_local! {
-    static LABEL: Cell<&'static str> = const { Cell::new("") };
+    static LABEL: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Begins each line that [`stream`] forwards on this thread, so that steps side by side can be told apart.
-pub fn set_label(label: &'static str) {
+pub fn set_label(label: String) {
     LABEL.set(label);
+}
+
+/// The label of this thread, for those that it starts.
+pub fn label() -> String {
+    LABEL.with_borrow(String::clone)
 }
 
 /// Runs a command, forwards its output line by line, and counts the tests it reports.
@@ -95,9 +102,9 @@ pub fn stream(name: &str, command: &mut Command) -> Outcome {
         Ok(child) => child,
         Err(error) => return Outcome::single(name, Verdict::Failed(format!("cannot start: {error}")), 0.0),
     };
-    let label = LABEL.get();
-    let stdout = child.stdout.take().map(|pipe| std::thread::spawn(move || pass_on(pipe, label)));
-    let stderr = child.stderr.take().map(|pipe| pass_on(pipe, label)).unwrap_or_default();
+    let (label, same) = (label(), label());
+    let stdout = child.stdout.take().map(|pipe| std::thread::spawn(move || pass_on(pipe, &same)));
+    let stderr = child.stderr.take().map(|pipe| pass_on(pipe, &label)).unwrap_or_default();
     let stdout = stdout.and_then(|thread| thread.join().ok()).unwrap_or_default();
     let status = child.wait();
     let seconds = start.elapsed().as_secs_f64();
@@ -114,6 +121,31 @@ pub fn stream(name: &str, command: &mut Command) -> Outcome {
         outcome.counts = [counts[0], counts[1] + unseen, counts[2]];
     }
     outcome
+}
+
+/// Runs parts of a step side by side, each when it is its turn on a core; tells the sum of their counts and who failed.
+pub fn side_by_side(name: &str, parts: Vec<(String, Rank, Command)>) -> Outcome {
+    let start = Instant::now();
+    let label = label();
+    let run = |(part, rank, mut command): (String, Rank, Command)| {
+        let label = label.clone();
+        std::thread::spawn(move || {
+            set_label(label);
+            let _turn = turns::take(rank);
+            stream(&part, &mut command)
+        })
+    };
+    let running: Vec<_> = parts.into_iter().map(run).collect();
+    let (mut counts, mut failed) = ([0; 3], Vec::new());
+    for part in running {
+        let outcome = part.join().unwrap_or_else(|_| Outcome::single(name, Verdict::Failed("broke off".into()), 0.0));
+        counts = [0, 1, 2].map(|i| counts[i] + outcome.counts[i]);
+        if outcome.is_failure() {
+            failed.push(outcome.name);
+        }
+    }
+    let verdict = if failed.is_empty() { Verdict::Passed } else { Verdict::Failed(failed.join(", ")) };
+    Outcome { name: name.into(), verdict, counts, seconds: start.elapsed().as_secs_f64() }
 }
 
 /// Copies a pipe to stderr and adds up its summary lines of cargo test.

@@ -16,6 +16,7 @@ use crate::python;
 use crate::rustdoc;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, cargo, refused, root, set_label, stream, target};
+use crate::turns::{self, Rank};
 
 /// Options of the chore.
 #[derive(Clone, Debug, Default)]
@@ -53,18 +54,19 @@ type Step = (&'static str, fn(&Options) -> Outcome);
 const FIRST: &[Step] =
     &[("format", format), ("licenses", licenses::run), ("lint", lint), ("tests", tests), ("scenes", scenes::run)];
 
-/// Steps that mostly use one core: both rows run side by side.
-const SIDE_BY_SIDE: [&[Step]; 2] = [
-    &[
-        ("doc tests", doc_tests),
-        ("doc pages", doc_pages),
-        (abuse::NAME, abuse::check),
-        ("examples", examples),
-        (judges::NAME, judges::run),
-        (opensim::NAME, opensim::run),
-    ],
+/// Steps that use one core each. Rows run side by side; a step, or each part of it, waits for its turn on a core, and
+/// installs nothing while it has one.
+const SIDE_BY_SIDE: [&[Step]; 4] = [
+    // One cargo waits for the other anyway.
+    &[("doc tests", doc_tests), ("doc pages", doc_pages), ("examples", examples), (opensim::NAME, opensim::run)],
     &[(python::NAME, python::run)],
+    &[(judges::NAME, judges::run)],
+    &[(abuse::NAME, abuse::check)],
 ];
+
+/// Installations that run in the background of the steps before.
+const PREPARATIONS: [(&str, fn()); 3] =
+    [(judges::NAME, judges::prepare), (python::NAME, python::prepare), (opensim::NAME, opensim::prepare)];
 
 /// Runs the steps, prints the table, and fails if one of them failed.
 pub fn run(arguments: &[String]) -> ExitCode {
@@ -74,32 +76,27 @@ pub fn run(arguments: &[String]) -> ExitCode {
         Err(message) => return refused(&message),
     };
     let wanted = |steps: &[Step]| steps.iter().copied().filter(|(name, _)| options.wants(name)).collect::<Vec<_>>();
-    let (first, [row, other_row]) = (wanted(FIRST), SIDE_BY_SIDE.map(wanted));
-    if first.is_empty() && row.is_empty() && other_row.is_empty() {
+    let (first, rows) = (wanted(FIRST), SIDE_BY_SIDE.map(wanted));
+    if first.is_empty() && rows.iter().all(Vec::is_empty) {
         let names: Vec<&str> = FIRST.iter().chain(SIDE_BY_SIDE.concat().iter()).map(|(name, _)| *name).collect();
         eprintln!("error: no step has that name; there are: {}", names.join(", "));
         return ExitCode::from(2);
     }
-    if options.wants(judges::NAME) {
-        judges::prepare();
-    }
-    if options.wants(python::NAME) {
-        python::prepare();
-    }
+    PREPARATIONS.iter().filter(|(name, _)| options.wants(name)).for_each(|(_, prepare)| prepare());
     let mut outcomes = run_all(&first, &options);
-    let (beside, others) = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| {
-            set_label(if row.is_empty() { "" } else { "  │ " });
-            run_all(&other_row, &options)
-        });
-        let others = run_all(&row, &options);
-        (beside.join(), others)
+    std::thread::scope(|scope| {
+        let options = &options;
+        let run_row = |row: Vec<Step>| {
+            let names: Vec<&str> = row.iter().map(|(name, _)| *name).collect();
+            (names, scope.spawn(move || run_row(&row, options)))
+        };
+        for (names, row) in rows.map(run_row) {
+            outcomes.extend(row.join().unwrap_or_else(|_| {
+                let broke_off = |name: &&str| Outcome::single(name, Verdict::Failed("broke off".into()), 0.0);
+                names.iter().map(broke_off).collect()
+            }));
+        }
     });
-    outcomes.extend(others);
-    outcomes.extend(beside.unwrap_or_else(|_| {
-        let broke_off = |(name, _): &Step| Outcome::single(name, Verdict::Failed("broke off".into()), 0.0);
-        other_row.iter().map(broke_off).collect()
-    }));
     summary(&outcomes, start.elapsed().as_secs_f64())
 }
 
@@ -109,6 +106,15 @@ fn run_all(steps: &[Step], options: &Options) -> Vec<Outcome> {
         strict(step(options))
     };
     steps.iter().map(run).collect()
+}
+
+/// Runs the steps of a row, whose lines begin with their names.
+fn run_row(steps: &[Step], options: &Options) -> Vec<Outcome> {
+    let run = |step: &Step| {
+        set_label(format!("{:<9} │ ", step.0));
+        run_all(std::slice::from_ref(step), options)
+    };
+    steps.iter().flat_map(run).collect()
 }
 
 /// With `CI=true` a missing tool is a failure, not a skip.
@@ -151,10 +157,12 @@ fn tests(options: &Options) -> Outcome {
 }
 
 fn doc_tests(_: &Options) -> Outcome {
+    let _turn = turns::take(Rank::First);
     stream("doc tests", &mut cargo(["test", "--workspace", "--release", "--doc", "--quiet", "--no-fail-fast"]))
 }
 
 fn doc_pages(_: &Options) -> Outcome {
+    let _turn = turns::take(Rank::Long);
     rustdoc::check("doc pages")
 }
 
@@ -166,6 +174,7 @@ fn examples(_: &Options) -> Outcome {
     if sources.is_empty() {
         return Outcome::single("examples", Verdict::Skipped("there are none".into()), 0.0);
     }
+    let _turn = turns::take(Rank::Short);
     let build = stream("examples", &mut cargo(["build", "--quiet", "--release", "--examples"]));
     if build.is_failure() {
         return build;

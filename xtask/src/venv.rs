@@ -54,7 +54,13 @@ impl Environment {
             return Ok(());
         }
         std::fs::create_dir_all(&self.folder).map_err(|error| error.to_string())?;
-        let mut pip = if self.has_pip() { self.own_pip() } else { self.create()? };
+        let mut pip = match self.pip() {
+            Ok(pip) => pip,
+            Err(_) => {
+                self.create()?;
+                self.pip()?
+            }
+        };
         // Most modules of these packages are never imported: Python compiles those that are.
         pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
         quietly("pip", &mut pip)?;
@@ -70,41 +76,41 @@ impl Environment {
 
     /// Installs one package from a file, replacing an older one.
     pub fn pip_install(&self, package: &Path) -> Result<(), String> {
-        let mut pip = if self.has_pip() {
-            self.own_pip()
-        } else {
-            let mut pip = Command::new(interpreter()?);
-            pip.args(["-m", "pip", "--python"]).arg(self.python());
-            pip
-        };
+        let mut pip = self.pip()?;
         pip.args(["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
         quietly("pip", pip.arg(package))
     }
 
-    fn own_pip(&self) -> Command {
-        let mut pip = Command::new(self.python());
+    /// Its own pip, or else the system's.
+    fn pip(&self) -> Result<Command, String> {
+        let works = |python: &Path| quietly("pip", self.pip_of(python).arg("--version"));
+        if works(&self.python()).is_ok() {
+            return Ok(self.pip_of(&self.python()));
+        }
+        let python = Path::new(interpreter()?);
+        works(python).map(|()| self.pip_of(python))
+    }
+
+    /// The pip of an interpreter, which installs here.
+    fn pip_of(&self, python: &Path) -> Command {
+        let mut pip = Command::new(python);
         pip.args(["-m", "pip"]);
+        if python != self.python() {
+            pip.arg("--python").arg(self.python());
+        }
         pip
     }
 
-    fn has_pip(&self) -> bool {
-        self.python().is_file() && quietly("pip", self.own_pip().arg("--version")).is_ok()
-    }
-
-    /// Creates the environment and returns the pip for it: its own, or if Python lacks `ensurepip` the system's pip
-    /// with a target folder.
-    fn create(&self) -> Result<Command, String> {
+    /// Creates the environment. A pip of its own takes most of the time, so it has one only where the system's pip cannot
+    /// install there.
+    fn create(&self) -> Result<(), String> {
         let python = interpreter()?;
         let venv = self.folder.join("venv");
-        let made = quietly("venv", Command::new(python).args(["-m", "venv"]).arg(&venv));
-        if made.is_ok() && self.has_pip() {
-            return Ok(self.own_pip());
-        }
-        quietly("venv", Command::new(python).args(["-m", "venv", "--clear", "--without-pip"]).arg(&venv))?;
-        quietly("pip", Command::new(python).args(["-m", "pip", "--version"]))?;
-        let mut pip = Command::new(python);
-        pip.args(["-m", "pip", "--python"]).arg(self.python());
-        Ok(pip)
+        let make = |options: &[&str]| {
+            quietly("venv", Command::new(python).args(["-m", "venv", "--clear"]).args(options).arg(&venv))
+        };
+        make(&["--without-pip"])?;
+        if self.pip().is_ok() { Ok(()) } else { make(&[]) }
     }
 }
 

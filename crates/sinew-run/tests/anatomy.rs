@@ -489,8 +489,9 @@ csg = [
 attach = [{ name = "origin", bone = "shaft", within = "2 mm" }, { name = "insertion", bone = "foot", within = "2 mm" }]
 "#;
 
-/// TER-E10: at half activation, shortened by an eighth, the surface that a cover carries is within 5 % of the largest
-/// displacement (root mean square) of that of the fine mesh, with a tenth of its cells and fewer.
+/// TER-E10: at half activation, shortened by an eighth, the surface that a cover carries is within 2 % of the largest
+/// displacement (root mean square, 1.1 %) of that of the fine mesh, with a tenth of its cells and fewer. With all nodes
+/// held that carry some of an attachment it was 3.4 %.
 #[test]
 fn embedded_surfaces_follow_fine_ones() {
     let folder = Folder::new("embedded");
@@ -535,5 +536,5 @@ muscle = [{{ name = "belly", activation = [["0 s", 0], ["1 s", 0.5]] }}]
         squares += ((carried[own] - own_rest[own]) - (*fine - *rest)).norm_squared();
     }
     let rms = (squares / rest.len() as f64).sqrt() / peak;
-    assert!(rms <= 0.05 && peak > 9e-3, "{rms} of {peak}");
+    assert!(rms <= 0.02 && peak > 9e-3, "{rms} of {peak}");
 }

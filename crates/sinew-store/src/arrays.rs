@@ -4,11 +4,11 @@
 //! become differences from a prediction (from earlier frames and from the neighbor in the array). Differences become
 //! bytes sorted by significance, which are deflated. Smooth motion leaves small differences, so most bytes are zero.
 
-use std::io::{Read, Write};
+use std::cell::RefCell;
+use std::io::Read;
 
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use sinew_math::parallel::prelude::*;
 
 use super::StoreError;
@@ -225,19 +225,29 @@ const DEFLATED: u8 = 1;
 /// Planes with more bits per byte than this stay raw: deflate would save only a few percent.
 const NOISE: f64 = 7.5;
 
+thread_local! {
+    /// Kept from plane to plane with its output: a new one takes half a megabyte, which is more than most planes have.
+    static DEFLATE: RefCell<(Compress, Vec<u8>)> = RefCell::new((Compress::new(Compression::new(1), false), Vec::new()));
+}
+
 fn write_plane(out: &mut ByteWriter, bytes: &[u8]) {
-    if entropy(bytes) < NOISE {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(1));
-        // Writing to memory cannot fail; if it did, the plane would stay raw.
-        let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
-        if let Some(deflated) = deflated.ok().filter(|deflated| deflated.len() < bytes.len()) {
-            out.u8(DEFLATED);
-            out.bytes(&deflated);
-            return;
-        }
+    let is_deflated = entropy(bytes) < NOISE
+        && DEFLATE.with_borrow_mut(|(deflate, deflated)| {
+            deflate.reset();
+            // What does not become shorter stays raw.
+            deflated.resize(bytes.len().saturating_sub(1).max(deflated.len()), 0);
+            let room = &mut deflated[..bytes.len().saturating_sub(1)];
+            let is_shorter = matches!(deflate.compress(bytes, room, FlushCompress::Finish), Ok(Status::StreamEnd));
+            if is_shorter {
+                out.u8(DEFLATED);
+                out.bytes(&room[..deflate.total_out() as usize]);
+            }
+            is_shorter
+        });
+    if !is_deflated {
+        out.u8(RAW);
+        out.bytes(bytes);
     }
-    out.u8(RAW);
-    out.bytes(bytes);
 }
 
 fn read_plane(input: &mut ByteReader<'_>, count: usize) -> Result<Vec<u8>, StoreError> {
@@ -320,6 +330,21 @@ mod tests {
             let back = quantizer.values(&read(&mut ByteReader::new(&out.0), 3, 3, &known).unwrap());
             assert!(back.iter().zip(&frame).all(|(a, b)| a.to_bits() == b.to_bits()), "{back:?}");
             past.push(levels);
+        }
+    }
+
+    /// What a thread has compressed before leaves no trace.
+    #[test]
+    fn bytes_do_not_depend_on_what_came_before() {
+        let bytes = |frame: usize, count: usize| {
+            let mut out = ByteWriter::default();
+            write(&mut out, &Quantizer::for_error(1e-6).levels(3, &wave(frame, count)), &[]);
+            out.0
+        };
+        let anew = |frame: usize, count: usize| std::thread::scope(|s| s.spawn(|| bytes(frame, count)).join().unwrap());
+        for (frame, count) in [(0, 5000), (3, 40), (7, 2), (2, 900), (0, 5000), (1, 0)] {
+            let here: Vec<Vec<u8>> = (0..2).map(|_| bytes(frame, count)).collect();
+            assert!(here[0] == here[1] && here[0] == anew(frame, count), "{count} numbers");
         }
     }
 

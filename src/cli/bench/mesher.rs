@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 use sinew_anatomy::Solid;
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
 use sinew_anatomy::mesher::shapes::{self, Formula};
-use sinew_anatomy::mesher::{MeshError, MeshOptions, Meshed, mesh_many, mesh_solid};
-use sinew_geometry::CellMesh;
+use sinew_anatomy::mesher::{MeshError, MeshOptions, Meshed, isosurface, mesh_many, mesh_solid};
+use sinew_geometry::mesh::NearestPlaces;
+use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 
 use super::super::Failure;
@@ -20,6 +21,8 @@ const ON_SURFACE: f64 = 0.01;
 /// Points of the surface that are tried for the nearest one, and steps to each.
 const FEET: usize = 30;
 const ROOT_STEPS: usize = 40;
+/// Triangles of the surface that meshes are looked for from, per cell.
+const FINENESS: f64 = 4.0;
 
 /// Options of `sinew bench mesher`.
 #[derive(Debug, clap::Args)]
@@ -27,6 +30,10 @@ pub struct Arguments {
     /// Number of shapes: balls, tori, capsules, gyroids, blobs, noisy balls, random fields
     #[arg(long, default_value_t = 20)]
     pub shapes: usize,
+
+    /// Number of the first shape
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub first: usize,
 
     /// Cells across the largest size of a shape, which is filled at all of them; gyroids are thin below 16
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "16,24,32")]
@@ -49,15 +56,19 @@ struct Extremes {
     open: usize,
     min_dihedral: Option<f64>,
     max_dihedral: f64,
-    /// Largest distance of the boundary of smooth shapes from their surface, in cells.
+    /// Largest distance of the boundary of smooth shapes from their surface, in cells, and where.
     hausdorff: f64,
+    farthest: String,
+    /// Largest distance of the surface of smooth shapes from their boundary, in cells: what the mesh has lost.
+    missed: f64,
     /// Boundary nodes within a hundredth of a cell of the surface, and all.
     on_surface: [usize; 2],
     notes: Vec<String>,
 }
 
 impl Extremes {
-    fn add(&mut self, shape: &Formula, cell: f64, result: Result<Meshed, MeshError>) {
+    /// `surface` is that of a smooth shape.
+    fn add(&mut self, shape: &Formula, cell: f64, surface: Option<&TriMesh>, result: Result<Meshed, MeshError>) {
         let meshed = match result {
             Ok(meshed) => meshed,
             Err(error) => {
@@ -81,10 +92,16 @@ impl Extremes {
             self.on_surface[0] += usize::from(nearness(shape, *p, cell) < ON_SURFACE);
             self.on_surface[1] += 1;
         }
-        if shape.is_smooth {
+        if let Some(surface) = surface {
             let samples = boundary.samples(0.4 * cell);
             let far = samples.iter().map(|(p, _)| nearness(shape, *p, cell)).fold(0.0, f64::max);
-            self.hausdorff = self.hausdorff.max(far);
+            if far > self.hausdorff {
+                let across = shape.bounds.size().max_component() / cell;
+                (self.hausdorff, self.farthest) = (far, format!("{}, {across:.0} cells across", shape.name));
+            }
+            let places = NearestPlaces::new(&boundary);
+            let missed = |p: &Vec3| places.to(*p).map_or(f64::INFINITY, |place| place.position.distance(*p) / cell);
+            self.missed = surface.positions().iter().map(missed).fold(self.missed, f64::max);
         }
     }
 
@@ -96,6 +113,8 @@ impl Extremes {
         set("min_dihedral_degrees", json!(self.min_dihedral));
         set("max_dihedral_degrees", json!(self.max_dihedral));
         set("hausdorff_cells", json!(self.hausdorff));
+        set("farthest", json!(self.farthest));
+        set("missed_cells", json!(self.missed));
         if !self.notes.is_empty() {
             set("notes", json!(self.notes));
         }
@@ -139,14 +158,16 @@ fn root(solid: &dyn Solid, mut q: Vec3, cell: f64) -> (Vec3, Vec3) {
 pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure> {
     let [mut stuffed, mut improved, mut smooth, mut compressed] = [(); 4].map(|()| Extremes::default());
     for k in 0..arguments.shapes {
-        let shape = shapes::trial(k);
+        let shape = shapes::trial(arguments.first + k);
         for cells in &arguments.cells {
             let cell = shape.bounds.size().max_component() / (*cells).max(1) as f64;
             let plain = MeshOptions { improve: false, ..MeshOptions::new(cell) };
-            stuffed.add(&shape, cell, mesh_solid(&shape, &plain));
+            let fine = if shape.is_smooth { Some(isosurface(&shape, cell / FINENESS).map_err(failed)?) } else { None };
+            stuffed.add(&shape, cell, fine.as_ref(), mesh_solid(&shape, &plain));
             let better = if shape.is_smooth { &mut smooth } else { &mut improved };
-            better.add(&shape, cell, mesh_solid(&shape, &MeshOptions::new(cell)));
-            compressed.add(&shape, cell, mesh_compressed(&shape, &CompressOptions::new(cell)));
+            better.add(&shape, cell, fine.as_ref(), mesh_solid(&shape, &MeshOptions::new(cell)));
+            let pressed = mesh_compressed(&shape, &CompressOptions::new(cell));
+            compressed.add(&shape, cell, fine.as_ref(), pressed);
         }
         console.note(&format!("{} of {} shapes", k + 1, arguments.shapes));
     }

@@ -7,6 +7,7 @@ mod child;
 mod contact;
 mod difficult;
 mod distance;
+mod embedding;
 mod first_hour;
 mod gradient;
 mod io;
@@ -71,6 +72,8 @@ enum Benchmark {
     Difficult(difficult::Arguments),
     /// The arm phantom from noisy labels without tendons to a model: time, memory, and errors against the truth
     Anatomy(anatomy::Arguments),
+    /// Surfaces that covers carry against those of fine meshes: biceps and triceps of the arm phantom at half activation
+    Embedding(embedding::Arguments),
     /// Overhead of calls from Python: simulation steps, and stresses of a million deformation gradients
     Python(python::Arguments),
     /// What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C
@@ -100,6 +103,7 @@ pub fn execute(arguments: &Arguments, console: Console) -> Result<Status, Failur
         Benchmark::Skin(arguments) => (skin::measure(arguments, console)?, arguments.json),
         Benchmark::Difficult(arguments) => (difficult::measure(arguments, console)?, arguments.json),
         Benchmark::Anatomy(arguments) => (anatomy::measure(arguments, console)?, arguments.json),
+        Benchmark::Embedding(arguments) => (embedding::measure(arguments, console)?, arguments.json),
         Benchmark::Python(arguments) => (python::measure(arguments, console)?, arguments.json),
         Benchmark::FirstHour(arguments) => (first_hour::measure(arguments, console)?, arguments.json),
         Benchmark::Distance(arguments) => (distance::measure(arguments, console)?, arguments.json),

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use crate::scenes::files_below;
 use crate::step::{Outcome, Verdict, binary, cargo, refused, root, stream, target};
 use crate::test;
+use crate::turns::{self, Rank};
 use case::{Bench, CaseOutcome, Fault, Home};
 use grammar::Grammar;
 
@@ -217,6 +218,7 @@ fn measure(options: &Options) -> Result<Report, String> {
     let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
         let (bench, folder, kept, next, told) = (&bench, &folder, &kept, &next, &told);
         let work = move |number: usize| {
+            let _turn = turns::take(Rank::Short);
             let mut home = Home::new(&folder.join(format!("home-{number}")), bench)?;
             loop {
                 let case = next.fetch_add(1, Ordering::Relaxed);

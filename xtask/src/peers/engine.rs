@@ -154,13 +154,24 @@ pub fn run_script(
     arguments: &[String],
     cap_seconds: f64,
 ) -> Result<Value, String> {
+    run_script_within(environment, script, arguments, cap_seconds, cap_seconds)
+}
+
+/// Runs a script that is told one limit and stopped at another one, by the clock, with time to set up.
+pub fn run_script_within(
+    environment: &Environment,
+    script: &str,
+    arguments: &[String],
+    cap_seconds: f64,
+    stop_seconds: f64,
+) -> Result<Value, String> {
     let work = folder().join("work");
     std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
     let mut command = Command::new(environment.python());
     command.arg(scripts().join(script)).args(arguments);
     command.arg("--cap").arg(cap_seconds.to_string()).arg("--work").arg(&work);
     command.current_dir(&work).env("PYTHONDONTWRITEBYTECODE", "1");
-    let limit = Duration::from_secs_f64(cap_seconds + SETUP_SECONDS);
+    let limit = Duration::from_secs_f64(stop_seconds + SETUP_SECONDS);
     let (is_success, stdout, stderr) = output_within(&mut command, limit)?;
     if !is_success {
         return Err(complaint(&stdout, &stderr));

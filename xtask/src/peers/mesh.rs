@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::engine::{self, own_report, run_script};
+use super::engine::{self, own_report, run_script, run_script_within};
 use super::options;
 use super::report::short;
 use crate::venv::Environment;
@@ -27,8 +27,12 @@ const DISTANCES: [&str; 4] = ["scipy", "edt", "scikit-fmm", "simpleitk"];
 /// Surfaces in the order of the table.
 const SURFACES: [&str; 5] = ["ball", "torus", "noisy", "crossing", "open"];
 
-/// Limit of processor time per surface and mesher \[s\].
-const CAP_SECONDS: f64 = 120.0;
+/// Limit of processor time per surface and mesher \[s\]: at 48 cells all peers together end within half an hour.
+const CAP_SECONDS: f64 = 60.0;
+
+/// Times the limit that a script may take by the clock: it ends itself by processor time, which hardly depends on what
+/// else the machine does.
+const PATIENCE: f64 = 20.0;
 
 #[derive(Clone, Debug, PartialEq)]
 struct Options {
@@ -194,7 +198,8 @@ impl Race<'_> {
         let mut all: Vec<String> = ["--peer", peer, "--threads"].map(String::from).into();
         all.push(self.threads.to_string());
         all.extend_from_slice(arguments);
-        run_script(environment, script, &all, self.options.cap_seconds)
+        let cap = self.options.cap_seconds;
+        run_script_within(environment, script, &all, cap, PATIENCE * cap)
     }
 }
 

@@ -28,6 +28,6 @@ mod tests;
 pub use build::{Cover, CoverReport};
 pub use error::CoverError;
 pub use lattice_cell::{CLASS_COUNT, LatticeCell, rest_edges, rotation_of_class};
-pub use project::Membership;
 pub(crate) use project::main_direction;
+pub use project::{LEAST_HELD, Membership};
 pub use redo::Redone;

@@ -1,5 +1,6 @@
 //! Properties of the fine mesh on the coarse one \[Teran05, Sifakis07\].
 
+use sinew_geometry::CellMesh;
 use sinew_math::Vec3;
 use sinew_math::eigen::symmetric_eigen;
 use sinew_math::parallel::prelude::*;
@@ -7,6 +8,9 @@ use sinew_math::parallel::prelude::*;
 use super::build::{Cover, lattice_cell_volume};
 use super::error::CoverError;
 use super::lattice_cell::{CLASS_COUNT, rotation_of_class};
+
+/// Fewest nodes that hold an attachment: a body turns about two.
+pub const LEAST_HELD: usize = 3;
 
 /// When a coarse cell belongs to a set of fine ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,8 +104,7 @@ impl Cover {
         Ok((0..fractions.len() as u32).filter(|cell| fractions[*cell as usize] > limit).collect())
     }
 
-    /// Coarse nodes that carry a set of fine nodes, ascending: those with a weight in one of them. Holding them holds
-    /// the whole set, an origin for instance.
+    /// Coarse nodes that carry a set of fine nodes, ascending: those with a weight in one of them.
     pub fn project_nodes(&self, fine_nodes: &[u32]) -> Result<Vec<u32>, CoverError> {
         let count = self.embedding.len();
         let mut nodes = Vec::new();
@@ -114,6 +117,44 @@ impl Cover {
         nodes.sort_unstable();
         nodes.dedup();
         Ok(nodes)
+    }
+
+    /// Coarse nodes that hold what is attached at a set of nodes on the boundary of the fine mesh, ascending: those of
+    /// whose boundary more than half is attached, ∑ w A over the set > ½ ∑ w A, with the weights w of fine nodes in the
+    /// coarse node and their areas A. So what is held ends with the last nodes before the attachment ends; all nodes with a
+    /// weight would hold a cell more on every side, and shorten a muscle by that. Fewer than
+    /// [`LEAST_HELD`] nodes would let it turn: then those with the largest parts are taken.
+    pub fn holding_nodes(&self, fine: &CellMesh, fine_nodes: &[u32]) -> Result<Vec<u32>, CoverError> {
+        let carriers = self.project_nodes(fine_nodes)?;
+        self.check_count("cells of the fine mesh", fine.cell_count())?;
+        let mut areas = vec![0.0; self.embedding.len()];
+        let (surface, numbers) = fine.boundary_surface()?;
+        for triangle in surface.triangles() {
+            let [a, b, c] = triangle.map(|vertex| surface.positions()[vertex as usize]);
+            let third = (b - a).cross(c - a).norm() / 6.0;
+            triangle.iter().for_each(|vertex| areas[numbers[*vertex as usize] as usize] += third);
+        }
+        let mut carried = vec![[0.0; 2]; self.mesh.node_count()];
+        let mut add = |point: usize, kind: usize| {
+            let (nodes, weights) = self.embedding.entries(point);
+            for (node, weight) in nodes.iter().zip(weights) {
+                carried[*node as usize][kind] += weight.max(0.0) * areas[point];
+            }
+        };
+        (0..self.embedding.len()).for_each(|point| add(point, 1));
+        fine_nodes.iter().for_each(|point| add(*point as usize, 0));
+        let part = |node: &u32| {
+            let [attached, all] = carried[*node as usize];
+            if all > 0.0 { attached / all } else { 0.0 }
+        };
+        let mut held: Vec<u32> = carriers.iter().copied().filter(|node| part(node) > 0.5).collect();
+        if held.len() < LEAST_HELD {
+            held = carriers;
+            held.sort_by(|a, b| part(b).total_cmp(&part(a)).then(a.cmp(b)));
+            held.truncate(LEAST_HELD);
+            held.sort_unstable();
+        }
+        Ok(held)
     }
 
     fn check_count(&self, what: &'static str, found: usize) -> Result<(), CoverError> {

@@ -364,3 +364,29 @@ fn what_cannot_be_covered_is_told() {
     let far = fine.mapped(|x| x + Vec3::splat(1e9)).unwrap().0;
     assert!(matches!(Cover::build(&far, 0.1), Err(CoverError::TooFine { .. })));
 }
+
+/// What is held ends at the last nodes before the attachment ends, which are half a coarse cell apart, and not a cell beyond
+/// it as the nodes that carry some of it do.
+#[test]
+fn attachments_are_held_no_farther_than_they_reach() {
+    let fine = body(0.125, [-1; 3], [49, 17, 17], |p| p.min_component() > 0.0 && p.x < 6.0 && p.y < 2.0 && p.z < 2.0);
+    let cover = Cover::build(&fine, 1.0).unwrap();
+    let boundary = fine.boundary_nodes();
+    let end = |nodes: &[u32]| nodes.iter().map(|n| cover.mesh.positions()[*n as usize].x).fold(f64::MIN, f64::max);
+    let (mut held, mut carrying) = (0.0, 0.0);
+    let ends: Vec<f64> = (0..16).map(|k| 2.0 + 0.125 * f64::from(k)).collect();
+    for x in &ends {
+        let set: Vec<u32> = boundary.iter().copied().filter(|n| fine.positions()[*n as usize].x <= *x).collect();
+        let nodes = cover.holding_nodes(&fine, &set).unwrap();
+        assert!((-0.55..0.1).contains(&(end(&nodes) - x)), "{x}: {}", end(&nodes));
+        held += (end(&nodes) - x) / ends.len() as f64;
+        carrying += (end(&cover.project_nodes(&set).unwrap()) - x) / ends.len() as f64;
+    }
+    assert!(held.abs() < 0.35 && carrying > 0.4, "{held} {carrying}");
+    // All of the boundary holds all that carries it; a single node holds enough that nothing turns about it.
+    let all = cover.holding_nodes(&fine, &boundary).unwrap();
+    assert_eq!(all, cover.project_nodes(&boundary).unwrap());
+    let single = boundary.iter().find(|n| cover.embedding.entries(**n as usize).0.len() > LEAST_HELD).unwrap();
+    assert_eq!(cover.holding_nodes(&fine, &[*single]).unwrap().len(), LEAST_HELD);
+    assert!(matches!(cover.holding_nodes(&fine, &[u32::MAX]), Err(CoverError::OutOfRange { .. })));
+}

@@ -42,6 +42,11 @@ const MAX_WAY: f64 = 1.3;
 /// No color: the node does not move in this pass.
 const UNCOLORED: u8 = u8::MAX;
 
+/// The squared sine of the angles that are good enough.
+pub(crate) fn floor() -> f64 {
+    GOAL_DEGREES.to_radians().sin().powi(2)
+}
+
 /// Moves nodes of a mesh in a solid; returns how many moved.
 pub(crate) fn improve(raw: &mut RawMesh, solid: &dyn Solid, cell: f64) -> usize {
     improve_on(raw, &Whole(solid), cell)
@@ -51,7 +56,7 @@ pub(crate) fn improve(raw: &mut RawMesh, solid: &dyn Solid, cell: f64) -> usize 
 /// moved.
 pub(crate) fn improve_on(raw: &mut RawMesh, constraint: &dyn Constraint, cell: f64) -> usize {
     let sine = |degrees: f64| degrees.to_radians().sin().powi(2);
-    let search = Search { constraint, cell, goal: sine(GOAL_DEGREES), floors: FLOOR_DEGREES.map(sine) };
+    let search = Search { constraint, cell, goal: floor(), floors: FLOOR_DEGREES.map(sine) };
     let stars = Stars::new(raw);
     let mut state = State::new(raw.positions.len());
     let quality = |raw: &RawMesh, cell: u32| worst_sine_squared(raw.corners(cell));
@@ -88,7 +93,7 @@ pub(crate) fn improve_on(raw: &mut RawMesh, constraint: &dyn Constraint, cell: f
         bad.par_sort_unstable();
         bad.dedup();
     }
-    state.has_moved.iter().filter(|moved| **moved).count()
+    state.moved_count()
 }
 
 impl RawMesh {
@@ -100,13 +105,13 @@ impl RawMesh {
 }
 
 /// The cells around each node of a changed cell.
-struct Stars {
+pub(super) struct Stars {
     first: Vec<u32>,
     cells: Vec<u32>,
 }
 
 impl Stars {
-    fn new(raw: &RawMesh) -> Self {
+    pub fn new(raw: &RawMesh) -> Self {
         let mut is_near = vec![false; raw.positions.len()];
         for cell in &raw.changed {
             raw.tets[*cell as usize].iter().for_each(|node| is_near[*node as usize] = true);
@@ -131,13 +136,13 @@ impl Stars {
 
     /// Cells around a node; none if it is not near the surface.
     #[inline]
-    fn of(&self, node: u32) -> &[u32] {
+    pub fn of(&self, node: u32) -> &[u32] {
         &self.cells[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 }
 
 /// What is remembered of nodes.
-struct State {
+pub(super) struct State {
     /// Found no gain, and nothing around moved since.
     is_stalled: Vec<bool>,
     /// Cannot go nearer to its surfaces as its neighbors stand.
@@ -147,7 +152,7 @@ struct State {
 }
 
 impl State {
-    fn new(node_count: usize) -> Self {
+    pub fn new(node_count: usize) -> Self {
         Self {
             is_stalled: vec![false; node_count],
             is_stuck: vec![false; node_count],
@@ -156,17 +161,27 @@ impl State {
         }
     }
 
+    /// How many nodes have moved.
+    pub fn moved_count(&self) -> usize {
+        self.has_moved.iter().filter(|moved| **moved).count()
+    }
+
+    /// Those of some nodes that may gain.
+    pub fn open(&self, mut nodes: Vec<u32>) -> Vec<u32> {
+        nodes.retain(|node| !self.is_stalled[*node as usize]);
+        nodes
+    }
+
     /// Nodes of some cells that may gain, ascending.
     fn nodes_of(&self, cells: &[u32], tets: &[[u32; 4]]) -> Vec<u32> {
-        let mut nodes: Vec<u32> = cells.iter().flat_map(|cell| tets[*cell as usize]).collect();
-        nodes.retain(|node| !self.is_stalled[*node as usize]);
+        let mut nodes = self.open(cells.iter().flat_map(|cell| tets[*cell as usize]).collect());
         nodes.par_sort_unstable();
         nodes.dedup();
         nodes
     }
 
     /// Moves some nodes to where `place` says, color by color; returns those that moved, ascending.
-    fn pass(
+    pub fn pass(
         &mut self,
         raw: &mut RawMesh,
         stars: &Stars,
@@ -219,18 +234,18 @@ impl State {
 }
 
 /// How a node looks for a better position.
-struct Search<'a> {
-    constraint: &'a dyn Constraint,
-    cell: f64,
+pub(super) struct Search<'a> {
+    pub constraint: &'a dyn Constraint,
+    pub cell: f64,
     /// Squared sine that is good enough.
-    goal: f64,
+    pub goal: f64,
     /// Squared sines that a node keeps on its way to its surfaces, near them and far away.
-    floors: [f64; 2],
+    pub floors: [f64; 2],
 }
 
 impl Search<'_> {
     /// A position with a larger worst sine around the node.
-    fn better_position(&self, raw: &RawMesh, stars: &Stars, node: u32) -> Option<Vec3> {
+    pub fn better_position(&self, raw: &RawMesh, stars: &Stars, node: u32) -> Option<Vec3> {
         let star = Star::new(raw, stars.of(node), node);
         let start = raw.positions[node as usize];
         let mut best = (star.worst(start, -1.0), start);
@@ -279,7 +294,7 @@ impl Search<'_> {
         (best.0 > from.0 * 1.001 + 1e-9).then_some(best)
     }
 
-    fn track(&self, node: u32, p: Vec3) -> Track {
+    pub fn track(&self, node: u32, p: Vec3) -> Track {
         let start = largest(self.constraint.distances(node, p));
         let sheets = self.constraint.sheets(node, p, 0.05 * self.cell);
         Track { node, sheets, limit: start.max(ON_SURFACE.0 * self.cell) }
@@ -334,9 +349,9 @@ impl Search<'_> {
 }
 
 /// The surfaces along which a node moves.
-struct Track {
+pub(super) struct Track {
     node: u32,
-    sheets: Sheets,
+    pub sheets: Sheets,
     /// Distance \[m\] from them that is accepted.
     limit: f64,
 }
@@ -357,12 +372,12 @@ fn all_directions() -> Vec<Vec3> {
 }
 
 /// The faces opposite to a node, worst cell first.
-struct Star {
+pub(super) struct Star {
     faces: Vec<[Vec3; 3]>,
 }
 
 impl Star {
-    fn new(raw: &RawMesh, cells: &[u32], node: u32) -> Self {
+    pub fn new(raw: &RawMesh, cells: &[u32], node: u32) -> Self {
         let at = raw.positions[node as usize];
         let mut faces: Vec<(f64, [Vec3; 3])> = cells
             .iter()
@@ -380,7 +395,7 @@ impl Star {
 
     /// Worst squared sine with the node at p; stops at the first that is not above `floor`.
     #[inline]
-    fn worst(&self, p: Vec3, floor: f64) -> f64 {
+    pub fn worst(&self, p: Vec3, floor: f64) -> f64 {
         let mut worst = f64::INFINITY;
         for [a, b, c] in &self.faces {
             worst = worst.min(worst_sine_squared([p, *a, *b, *c]));

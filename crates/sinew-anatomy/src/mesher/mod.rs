@@ -7,6 +7,7 @@
 //! - `stuff`: isosurface stuffing \[Labelle07\] with these
 //! - `separate`: parts that only touch are taken apart
 //! - `improve`: nodes moved until the worst angles are better, on the surfaces that `constraint` keeps them to
+//! - `sharpen`: nodes moved to sharp edges, which faces would cut off
 //! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
 //! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell`, `labeled_lattice` and `sides`
 //! - [`quality`]: angles of tetrahedra
@@ -30,6 +31,9 @@ pub mod red;
 mod refine;
 mod separate;
 pub mod shapes;
+mod sharpen;
+#[cfg(test)]
+mod sharpen_tests;
 mod sides;
 mod solid_mesh;
 mod soup;
@@ -98,6 +102,8 @@ pub struct MeshingReport {
     pub thin_nodes: usize,
     /// Nodes that were moved to improve angles.
     pub moved_nodes: usize,
+    /// Nodes that were moved to sharp edges.
+    pub sharpened_nodes: usize,
 }
 
 /// Why a solid cannot be filled.

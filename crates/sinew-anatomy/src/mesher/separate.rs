@@ -30,6 +30,11 @@ pub(crate) fn separate(raw: &mut RawMesh) -> Separation {
     separation
 }
 
+/// Triangles of the boundary with all nodes on the surface, outward.
+pub(crate) fn boundary_faces(raw: &RawMesh) -> Vec<[u32; 3]> {
+    Work { may_bound: raw.on_surface.clone(), cells: raw.changed.clone(), is_dropped: BTreeSet::new() }.faces(raw)
+}
+
 /// Triangles of the boundary of raw cells whose parts are taken apart, outward; `None` if cells were dropped for that.
 /// Then the cells of the inside must be there, too.
 pub(crate) fn separated_boundary(raw: &mut RawMesh) -> Option<Vec<[u32; 3]>> {
@@ -39,8 +44,9 @@ pub(crate) fn separated_boundary(raw: &mut RawMesh) -> Option<Vec<[u32; 3]>> {
 
 /// Triangles of the boundary of raw cells after parts are taken apart, outward.
 pub(crate) fn whole_boundary(raw: &mut RawMesh) -> Vec<[u32; 3]> {
-    let (_, work) = Work::run(raw);
-    work.faces(raw)
+    separate(raw);
+    let cells = (0..raw.tets.len() as u32).collect();
+    Work { may_bound: vec![true; raw.positions.len()], cells, is_dropped: BTreeSet::new() }.faces(raw)
 }
 
 struct Work {

@@ -42,6 +42,8 @@ struct NodeLabels {
     count: u8,
     /// Number of its rim, if solids meet the background here.
     rim: u32,
+    /// Whether there are more labels than fit.
+    is_crowded: bool,
 }
 
 /// Where solids meet the background: the ways from the node to the side of each solid \[m\].
@@ -50,7 +52,11 @@ type Rim = [Vec3; MAX_SHEETS];
 impl NodeLabels {
     fn add(&mut self, label: Label) {
         let used = usize::from(self.count);
-        if used < MOST && !self.known[..used].contains(&label) {
+        if self.known[..used].contains(&label) {
+            return;
+        }
+        self.is_crowded = used == MOST;
+        if used < MOST {
             (self.known[used], self.count) = (label, self.count + 1);
         }
     }
@@ -63,7 +69,7 @@ impl NodeLabels {
 impl<'a> Sides<'a> {
     /// Finds the labels around nodes and marks those on interfaces.
     pub fn new(raw: &mut RawMesh, labels: &[Label], field: &'a Field<'a>, cell: f64) -> Self {
-        let none = NodeLabels { known: [BACKGROUND; MOST], count: 0, rim: NONE };
+        let none = NodeLabels { known: [BACKGROUND; MOST], count: 0, rim: NONE, is_crowded: false };
         let mut sides = vec![none; raw.positions.len()];
         for (side, is_exposed) in sides.iter_mut().zip(&raw.on_surface) {
             if *is_exposed {
@@ -185,6 +191,8 @@ impl Constraint for Sides<'_> {
         match (self.labels[node as usize].all(), self.rim(node)) {
             ([BACKGROUND, first, others @ ..], Some(rim)) => {
                 distances[0] = self.outer(&self.labels[node as usize].all()[1..], rim, p);
+                // Where more than three solids meet, no point is on all their sides: the outer surface counts.
+                let others = if self.labels[node as usize].is_crowded { &[] } else { others };
                 let rest = distances[1..].iter_mut().zip(others);
                 rest.for_each(|(distance, other)| *distance = self.between(*first, *other, p));
             }

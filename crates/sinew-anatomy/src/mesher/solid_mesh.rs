@@ -1,11 +1,12 @@
-//! A solid filled with tetrahedra: stuffed, separated, improved.
+//! A solid filled with tetrahedra: stuffed, separated, improved, sharpened.
 
 use sinew_geometry::CellMesh;
 use sinew_math::parallel::prelude::*;
 
-use super::improve::improve;
+use super::improve::{floor, improve};
 use super::quality::dihedral_range_of;
 use super::separate::separate;
+use super::sharpen::sharpen;
 use super::stuff::{Extent, RawMesh, stuff};
 use super::{MeshError, MeshOptions, Meshed, MeshingReport};
 use crate::Solid;
@@ -16,7 +17,7 @@ const DEPTHS: [f64; 3] = [0.5, 1.0, 1.5];
 /// Fills a solid with tetrahedra of one size by isosurface stuffing \[Labelle07\].
 ///
 /// All dihedral angles are within 11.82° and 161.17° for any solid, and at least 22° for smooth ones after improvement.
-/// Boundary nodes lie on φ = 0. Each edge of the boundary has two faces; the mesh does not depend on the bounds of the
+/// Boundary nodes lie on φ = 0, and go to sharp edges where angles allow. Each edge of the boundary has two faces; the mesh does not depend on the bounds of the
 /// solid, nor on threads.
 ///
 /// # Errors
@@ -30,6 +31,7 @@ pub fn mesh_solid(solid: &dyn Solid, options: &MeshOptions) -> Result<Meshed, Me
     }
     let thin_nodes = thin_nodes(&raw, solid, options.cell);
     let moved_nodes = if options.improve { improve(&mut raw, solid, options.cell) } else { 0 };
+    let sharpened_nodes = sharpen(&mut raw, solid, options.cell, floor());
     let (min_dihedral, max_dihedral) = dihedral_range_of(&raw.positions, &raw.tets);
     let report = MeshingReport {
         min_dihedral,
@@ -38,6 +40,7 @@ pub fn mesh_solid(solid: &dyn Solid, options: &MeshOptions) -> Result<Meshed, Me
         dropped_cells: separation.dropped_cells,
         thin_nodes,
         moved_nodes,
+        sharpened_nodes,
     };
     let mesh = CellMesh::from_conforming_tets(raw.positions, raw.tets)?;
     let surface_nodes = (0..raw.on_surface.len() as u32).filter(|node| raw.on_surface[*node as usize]).collect();

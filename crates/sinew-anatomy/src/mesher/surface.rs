@@ -2,7 +2,9 @@
 
 use sinew_geometry::TriMesh;
 
+use super::improve::floor;
 use super::separate::{separated_boundary, whole_boundary};
+use super::sharpen::{has_far_faces, sharpen};
 use super::stuff::{Extent, stuff};
 use super::{MeshError, MeshOptions};
 use crate::Solid;
@@ -18,10 +20,13 @@ use crate::Solid;
 pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
     let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Shell)?;
     let triangles = match separated_boundary(&mut raw) {
-        Some(triangles) => triangles,
-        None => {
+        Some(triangles) if !has_far_faces(&raw, solid, cell) => triangles,
+        _ => {
+            // The cells of the inside give way to nodes at sharp edges.
             raw = stuff(solid, &MeshOptions::new(cell), Extent::Whole)?;
-            whole_boundary(&mut raw)
+            let triangles = whole_boundary(&mut raw);
+            sharpen(&mut raw, solid, cell, floor());
+            triangles
         }
     };
     if triangles.is_empty() {

@@ -11,6 +11,7 @@
 
 mod lagged;
 mod obstacles;
+mod parted;
 mod parting;
 mod speculative;
 mod sweep;
@@ -144,6 +145,12 @@ pub(crate) struct ContactStage {
     pub(super) known_ends: [Vec<Vec3>; 2],
     edge_areas: Vec<f64>,
     candidates: Candidates,
+    /// The same of the motion searched before: a step looks at one start, at another, and goes on from the first.
+    spare_known: bool,
+    spare_ends: [Vec<Vec3>; 2],
+    spare_candidates: Candidates,
+    /// Whether each candidate may come near, while that is found out.
+    is_near: Vec<bool>,
     /// Vertices that half-spaces act on, each with the index of its half-space.
     plane_vertices: Vec<[u32; 2]>,
     flesh: Option<MaterialSpace>,
@@ -208,9 +215,12 @@ impl ContactStage {
         *self = Self { revision: Some(contact.revision), ..Self::default() };
         self.chunks.resize_with(1, Chunk::default);
         let [known_start, known_end] = &mut self.known_ends;
+        let [spare_start, spare_end] = &mut self.spare_ends;
         let lists = [
             known_start,
             known_end,
+            spare_start,
+            spare_end,
             &mut self.start,
             &mut self.end,
             &mut self.y,
@@ -293,7 +303,7 @@ impl ContactStage {
         self.recall_tangles(contact, &state.history);
         self.exits.clear();
         self.is_searched = false;
-        self.known = false;
+        (self.known, self.spare_known) = (false, false);
         if let Some(tree) = &mut self.tree {
             tree.rebuild(&self.start);
         }

@@ -15,8 +15,9 @@ use super::painter::{Cast, Drawing, Painter, Snapshot, Stage};
 /// Number of pictures that are drawn at the same time: a few megabytes each.
 const BATCH: usize = 8;
 
-/// Frames after which a view may last: that of a body that starts to fall changes with almost every one.
-const STEADY: usize = 3;
+/// Frames after which a view may last: that of a body that starts to fall changes with almost every one. A picture drawn
+/// in vain takes little beside a worker that waits, and leaves all pictures of a short run to its end.
+const STEADY: usize = 1;
 
 /// The worker waits while pictures of so many bytes wait for the end.
 const DRAWN_BYTES: usize = 256 << 20;

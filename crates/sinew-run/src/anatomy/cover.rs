@@ -11,7 +11,7 @@ use super::cells::told;
 use super::stage::{Made, Trouble};
 
 /// Version of the stage.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Fields of the fine mesh: nodes of the cover that carry a fine node, and their weights; four each.
 pub(super) const NODES: &str = "cover_nodes";
 pub(super) const WEIGHTS: &str = "cover_weights";
@@ -43,7 +43,7 @@ fn covered(fine: &CellMesh, size: f64) -> Result<Vec<CellMesh>, String> {
     let cover = Cover::build(fine, size).map_err(|error| error.to_string())?;
     let mut coarse = cover.mesh.clone();
     for (name, nodes) in fine.node_sets() {
-        let carriers = cover.project_nodes(nodes).map_err(|error| error.to_string())?;
+        let carriers = cover.holding_nodes(fine, nodes).map_err(|error| error.to_string())?;
         coarse = coarse.with_node_set(name, carriers).map_err(|error| error.to_string())?;
     }
     for (name, cells) in fine.cell_sets() {

@@ -4,7 +4,7 @@
 //! 1. Cover the solid with the body-centered lattice and split cells near the surface and where it bends ([`super::red`]
 //!    explains the cells, `refine` the closure).
 //! 2. Take the cells of enveloped nodes and condition their boundary (`condition`).
-//! 3. Push the nodes of the boundary to φ = 0 while the layers below give way (`push`). Only gains and moves above a
+//! 3. Push the nodes of the boundary to φ = 0 while the layers below give way (`push`), and on to sharp edges. Only gains and moves above a
 //!    floor are kept, so no cell is ever worse than the floor or than it was.
 
 mod push;
@@ -17,7 +17,9 @@ use self::push::Press;
 use super::condition::condition;
 use super::red::renumber;
 use super::refine::{Closure, balance, closed_cells};
+use super::sharpen::sharpen;
 use super::soup::Soup;
+use super::stuff::RawMesh;
 use super::tree::{MAX_DEPTH, Tree, TreeCell};
 use super::{MeshError, Meshed, MeshingReport};
 use crate::solid::Solid;
@@ -72,6 +74,7 @@ pub fn mesh_compressed(solid: &dyn Solid, options: &CompressOptions) -> Result<M
     let mut press = Press::new(solid, conditioned, options);
     let moved_nodes = press.run();
     let on_surface: Vec<bool> = press.is_on_surface.iter().zip(&is_boundary).map(|(on, is)| *on && *is).collect();
+    let sharpened_nodes = sharpened(&mut press, solid, options, &on_surface, &is_boundary);
     let Soup { positions, mut tets } = press.soup;
     let (positions, number) = renumber(&positions, &mut tets);
     let (mesh, _) = CellMesh::from_tets(positions, &tets)?;
@@ -87,9 +90,32 @@ pub fn mesh_compressed(solid: &dyn Solid, options: &CompressOptions) -> Result<M
         separated_nodes,
         dropped_cells,
         moved_nodes,
+        sharpened_nodes,
         ..MeshingReport::default()
     };
     Ok(Meshed { mesh, surface_nodes, report })
+}
+
+/// Moves nodes of the boundary to sharp edges; no angle leaves the bounds that way. Returns how many moved.
+fn sharpened(
+    press: &mut Press<'_>,
+    solid: &dyn Solid,
+    options: &CompressOptions,
+    on_surface: &[bool],
+    is_boundary: &[bool],
+) -> usize {
+    let mut raw = RawMesh {
+        positions: std::mem::take(&mut press.soup.positions),
+        tets: std::mem::take(&mut press.soup.tets),
+        on_surface: on_surface.to_vec(),
+        changed: Vec::new(),
+    };
+    let touches = |cell: &u32| raw.tets[*cell as usize].iter().any(|node| is_boundary[*node as usize]);
+    raw.changed = (0..raw.tets.len() as u32).filter(touches).collect();
+    let sine = |angle: f64| angle.sin().powi(2);
+    let count = sharpen(&mut raw, solid, options.cell, sine(options.floor).max(sine(options.ceiling)));
+    (press.soup.positions, press.soup.tets) = (raw.positions, raw.tets);
+    count
 }
 
 /// The refusal of a solid in which no node is enveloped.

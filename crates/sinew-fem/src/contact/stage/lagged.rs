@@ -1,6 +1,7 @@
 //! Friction and restitution of a step, from the contacts at its start.
 
 use sinew_math::Vec3;
+use sinew_math::parallel::sum;
 
 use super::super::lagged::{Response, recall};
 use super::super::restitution::{Meeting, travel};
@@ -121,6 +122,6 @@ impl ContactStage {
 
     /// Energy of friction and restitution at the last evaluated positions \[J\].
     pub(super) fn lagged_energy(&self) -> f64 {
-        self.lagged.iter().map(|lagged| lagged.response.energy(self.moved(lagged), self.epsilon)).sum()
+        sum(self.lagged.len(), |k| self.lagged[k].response.energy(self.moved(&self.lagged[k]), self.epsilon))
     }
 }

@@ -5,6 +5,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
 
 use super::super::surface::ContactModel;
+use super::parted::leave_parted;
 use super::{BLOCK, ContactStage, KEEP};
 
 impl ContactStage {
@@ -25,6 +26,8 @@ impl ContactStage {
             if let Some(tree) = &mut self.tree {
                 tree.refit(&self.y, &self.swept, &self.margins);
                 tree.find(&mut self.candidates);
+                let ends = [&self.y[..], &self.swept[..]];
+                leave_parted(contact, tree.edges(), ends, &self.margins, &mut self.candidates, &mut self.is_near);
             }
             self.known = true;
             self.known_ends[0].copy_from_slice(&self.y);
@@ -48,17 +51,28 @@ impl ContactStage {
         free
     }
 
-    /// Whether the candidates found last are those of the motion from `y` to `swept`, and a few more.
+    /// Makes the candidates of one of the last two searches the present ones if they are those of the motion from `y` to
+    /// `swept`, and a few more; returns whether there are any.
     ///
     /// Boxes are grown by the slack. Where a motion begins and ends within the slack of an end of the motion that was
-    /// searched, the axis that separated two boxes there separates them here.
-    fn knows_candidates(&self) -> bool {
+    /// searched, the axis that separated two boxes or two primitives there separates them here.
+    fn knows_candidates(&mut self) -> bool {
         let slack = self.slack * self.slack;
-        let is_near = |y: &[Vec3]| {
-            let is_at = |known: &[Vec3]| y.iter().zip(known).all(|(a, b)| (*a - *b).norm_squared() <= slack);
-            self.known_ends.iter().any(|known| is_at(known))
+        let is_known = |ends: &[Vec<Vec3>; 2]| {
+            let is_near = |y: &[Vec3]| {
+                let is_at = |known: &[Vec3]| y.iter().zip(known).all(|(a, b)| (*a - *b).norm_squared() <= slack);
+                ends.iter().any(|known| is_at(known))
+            };
+            is_near(&self.y) && is_near(&self.swept)
         };
-        self.known && is_near(&self.y) && is_near(&self.swept)
+        if self.known && is_known(&self.known_ends) {
+            return true;
+        }
+        let is_spare = self.spare_known && is_known(&self.spare_ends);
+        std::mem::swap(&mut self.known, &mut self.spare_known);
+        std::mem::swap(&mut self.known_ends, &mut self.spare_ends);
+        std::mem::swap(&mut self.candidates, &mut self.spare_candidates);
+        is_spare
     }
 
     /// Collision-free fraction of the motion from `y` to `swept`.
