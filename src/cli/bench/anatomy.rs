@@ -355,8 +355,8 @@ fn attached(
     areas
 }
 
-/// Largest edge of what is laid on a bone \[m\]: on a finger of radius 4 mm its middle is 8 µm from the bone.
-const LAID: f64 = 0.5e-3;
+/// Largest edge of what is laid on a bone \[m\]: on a finger of radius 4 mm its middle is 31 µm from the bone.
+const LAID: f64 = 1e-3;
 
 /// Corners of triangles of a file, cut small and moved to the nearest points of the phantom's bone; none that would turn over.
 fn laid_on(phantom: &Phantom, bone: usize, file: &Path) -> Vec<Vec3> {

@@ -55,7 +55,7 @@ impl Phantom {
         let solid = &self.tissues[bone].solid;
         for _ in 0..8 {
             let (distance, gradient) = (solid.distance(x), solid.gradient(x, 1e-5));
-            if distance.abs() < 1e-7 || !(gradient.norm_squared() > 1e-4) {
+            if distance.abs() < 1e-6 || !(gradient.norm_squared() > 1e-4) {
                 break;
             }
             x -= gradient * (distance / gradient.norm_squared());
