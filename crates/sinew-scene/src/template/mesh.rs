@@ -115,10 +115,8 @@ const MAX_CUBES: f64 = 1000.0;
 fn cell_edge(surface: &TriMesh, is_closed: bool) -> f64 {
     let (volume, area) = (surface.volume(), surface.area());
     let even = surface.bounds().size().max_component() / CELLS_ALONG;
-    if !is_closed || !(volume > 0.0 && area > 0.0) {
-        return even;
-    }
-    even.min((volume / area).max((volume / MAX_CUBES).cbrt()))
+    let has_thickness = is_closed && volume > 0.0 && area > 0.0;
+    if has_thickness { even.min((volume / area).max((volume / MAX_CUBES).cbrt())) } else { even }
 }
 
 /// Maximum number of regions that the comments list.
