@@ -48,6 +48,7 @@ __all__ = [
     "bench_skin",
     "bench_difficult",
     "bench_anatomy",
+    "bench_embedding",
     "bench_python",
     "bench_first_hour",
     "bench_distance",
@@ -181,6 +182,7 @@ def convert(
     frames: Word | None = None,
     every: Word | None = None,
     fields: Many | None = None,
+    probe: Many | None = None,
     color: Word | None = None,
     range: Word | None = None,
     camera: Word | None = None,
@@ -199,6 +201,7 @@ def convert(
     - ``frames``: Frames from A to B, inclusive; A or B may be omitted
     - ``every``: Takes every N-th recorded frame [default: 1]
     - ``fields``: Cell fields of .vtu files, separated by commas [default: as in the scene, else all]
+    - ``probe``: Values of .csv and .svg files: all whose names contain this text. Repeat for several [default: all]
     - ``color``: Field that colors pictures [default: as in the scene]
     - ``range``: Values at both ends of the color bar, for example 0,"20 kPa" [default: as in the scene, else those of all frames]
     - ``camera``: Where pictures are taken from: front, back, left, right, top, bottom, or angles in degrees: from the front to the right, and above the horizon, for example 30,20 [default: as in the scene]
@@ -210,7 +213,7 @@ def convert(
     - ``morph_targets``: Maximum number of morph targets of a body in .glb files, up to 32
     - ``yes``: Also writes more than a gigabyte
     """
-    return call_json(["convert"], [recording], {"--output": output, "--frames": frames, "--every": every, "--fields": fields, "--color": color, "--range": range, "--camera": camera, "--size": size, "--transparent": transparent, "--speed": speed, "--set": set, "--clips": clips, "--morph-targets": morph_targets, "--yes": yes})
+    return call_json(["convert"], [recording], {"--output": output, "--frames": frames, "--every": every, "--fields": fields, "--probe": probe, "--color": color, "--range": range, "--camera": camera, "--size": size, "--transparent": transparent, "--speed": speed, "--set": set, "--clips": clips, "--morph-targets": morph_targets, "--yes": yes})
 
 
 def new(
@@ -660,16 +663,18 @@ def bench_meshes(
 def bench_mesher(
     *,
     shapes: Word | None = None,
+    first: Word | None = None,
     cells: Many | None = None,
     ball: Word | None = None,
 ) -> Any:
     """Tetrahedra inside of trial shapes: angles, failures, distances from the surface, speed.
 
     - ``shapes``: Number of shapes: balls, tori, capsules, gyroids, blobs, noisy balls, random fields [default: 20]
+    - ``first``: Number of the first shape [default: 0]
     - ``cells``: Cells across the largest size of a shape, which is filled at all of them; gyroids are thin below 16 [default: 16,24,32]
     - ``ball``: Cells across the ball that is timed [default: 48]
     """
-    return call_json(["bench", "mesher"], [], {"--shapes": shapes, "--cells": cells, "--ball": ball})
+    return call_json(["bench", "mesher"], [], {"--shapes": shapes, "--first": first, "--cells": cells, "--ball": ball})
 
 
 def bench_muscle(
@@ -837,6 +842,19 @@ def bench_anatomy(
     - ``keep``: Keeps the model in this folder
     """
     return call_json(["bench", "anatomy"], [], {"--voxel": voxel, "--cell": cell, "--cover": cover, "--clean": clean, "--only": only, "--keep": keep})
+
+
+def bench_embedding(
+    *,
+    cell: Word | None = None,
+    cover: Word | None = None,
+) -> Any:
+    """Surfaces that covers carry against those of fine meshes: biceps and triceps of the arm phantom at half activation.
+
+    - ``cell``: Size of the cells [default: as in the recipe]
+    - ``cover``: Size of the cells of the cover, the nearest of one, two, four ... cells [default: as in the recipe]
+    """
+    return call_json(["bench", "embedding"], [], {"--cell": cell, "--cover": cover})
 
 
 def bench_python(
