@@ -1,5 +1,7 @@
 //! Vertices and edges in the order of the leaves whose triangles own them, and the candidates of a pair of leaves.
 
+use std::ops::Range;
+
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::for_each_block_mut;
 
@@ -30,6 +32,8 @@ struct Arranged<const N: usize> {
     /// Vertices of the elements: first those in the first place.
     vertices: Vec<[[u32; WIDTH]; N]>,
     boxes: Vec<BoxBlock>,
+    /// Number of the leaf of each block.
+    leaves: Vec<u32>,
     /// Number of elements in the last block.
     last: usize,
 }
@@ -43,6 +47,7 @@ impl<const N: usize> Arranged<N> {
             items: Vec::with_capacity(blocks),
             vertices: Vec::with_capacity(blocks),
             boxes: Vec::with_capacity(blocks),
+            leaves: Vec::with_capacity(blocks),
             last: WIDTH,
         }
     }
@@ -52,6 +57,7 @@ impl<const N: usize> Arranged<N> {
         self.begin.push(0);
         self.items.clear();
         self.vertices.clear();
+        self.leaves.clear();
         self.last = WIDTH;
     }
 
@@ -69,6 +75,8 @@ impl<const N: usize> Arranged<N> {
     }
 
     fn end_leaf(&mut self) {
+        let leaf = self.begin.len() as u32 - 1;
+        self.leaves.resize(self.items.len(), leaf);
         self.begin.push(self.items.len() as u32);
         self.last = WIDTH;
     }
@@ -77,9 +85,10 @@ impl<const N: usize> Arranged<N> {
         self.boxes.resize(self.items.len(), BoxBlock::EMPTY);
     }
 
-    fn refit(&mut self, vertex_boxes: &[SweptBox]) {
-        for_each_block_mut((&self.vertices[..], &mut self.boxes[..]), BLOCK, |_, (vertices, boxes)| {
-            dispatch(Refit { vertex_boxes, vertices, boxes });
+    fn refit(&mut self, vertex_boxes: &[SweptBox], wanted: Option<&[bool]>) {
+        let parts = (&self.vertices[..], &self.leaves[..], &mut self.boxes[..]);
+        for_each_block_mut(parts, BLOCK, |_, (vertices, leaves, boxes)| {
+            dispatch(Refit { vertex_boxes, vertices, leaves, wanted, boxes });
         });
     }
 
@@ -98,6 +107,8 @@ impl<const N: usize> Arranged<N> {
 struct Refit<'a, const N: usize> {
     vertex_boxes: &'a [SweptBox],
     vertices: &'a [[[u32; WIDTH]; N]],
+    leaves: &'a [u32],
+    wanted: Option<&'a [bool]>,
     boxes: &'a mut [BoxBlock],
 }
 
@@ -106,7 +117,10 @@ impl<const N: usize> LaneKernel for Refit<'_, N> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        for (vertices, boxes) in self.vertices.iter().zip(self.boxes) {
+        for ((vertices, leaf), boxes) in self.vertices.iter().zip(self.leaves).zip(self.boxes) {
+            if self.wanted.is_some_and(|wanted| !wanted[*leaf as usize]) {
+                continue;
+            }
             for lane in 0..WIDTH {
                 let mut bounds = SweptBox::EMPTY;
                 if vertices[0][lane] != NOTHING {
@@ -124,8 +138,9 @@ impl<const N: usize> LaneKernel for Refit<'_, N> {
 /// Vertices, edges and triangles in the order of the leaves.
 #[derive(Clone, Debug)]
 pub(super) struct LeafElements {
-    /// Number of the leaf at each node.
+    /// Number of leaves before each node, and so the number of the leaf at one.
     leaves: Vec<u32>,
+    leaf_count: usize,
     points: Arranged<1>,
     edges: Arranged<2>,
     triangles: Arranged<3>,
@@ -134,15 +149,15 @@ pub(super) struct LeafElements {
 
 impl LeafElements {
     pub fn new(topology: &SurfaceTopology, tree: &BoxTree<SweptBox>) -> Self {
+        let mut leaves = Vec::with_capacity(tree.nodes().len());
         let mut count = 0;
-        let leaves = tree.nodes().iter().map(|node| {
-            count += u32::from(node.is_leaf());
-            count.saturating_sub(1)
-        });
-        let leaves = leaves.collect();
-        let count = count as usize;
+        for node in tree.nodes() {
+            leaves.push(count as u32);
+            count += usize::from(node.is_leaf());
+        }
         let mut elements = Self {
             leaves,
+            leaf_count: count,
             points: Arranged::new(count, topology.vertices.len()),
             edges: Arranged::new(count, topology.edges.len()),
             triangles: Arranged::new(count, topology.triangles.len()),
@@ -183,13 +198,24 @@ impl LeafElements {
         self.is_fitted = false;
     }
 
-    /// Updates the boxes of the elements from those of the vertices, unless they are up to date.
-    pub fn refit(&mut self, vertex_boxes: &[SweptBox]) {
+    /// Number of leaves.
+    pub fn leaf_count(&self) -> usize {
+        self.leaf_count
+    }
+
+    /// Numbers of the leaves below a node.
+    pub fn leaves_below(&self, node: u32, tree: &BoxTree<SweptBox>) -> Range<usize> {
+        self.leaves[node as usize] as usize..self.leaves[tree.last_leaf(node) as usize] as usize + 1
+    }
+
+    /// Updates the boxes of the elements, or of those in wanted leaves, from those of the vertices, unless all are up to
+    /// date.
+    pub fn refit(&mut self, vertex_boxes: &[SweptBox], wanted: Option<&[bool]>) {
         if !self.is_fitted {
-            self.points.refit(vertex_boxes);
-            self.edges.refit(vertex_boxes);
-            self.triangles.refit(vertex_boxes);
-            self.is_fitted = true;
+            self.points.refit(vertex_boxes, wanted);
+            self.edges.refit(vertex_boxes, wanted);
+            self.triangles.refit(vertex_boxes, wanted);
+            self.is_fitted = wanted.is_none();
         }
     }
 }

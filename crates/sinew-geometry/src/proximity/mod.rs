@@ -33,4 +33,4 @@ pub use closest::{Closest, edge_edge, point_triangle};
 pub use impact::{PairKind, free_fraction};
 pub use nearest::RestSurface;
 pub use ray::ray_triangle;
-pub use surface_tree::{Candidates, SurfaceTree, triangles_cross};
+pub use surface_tree::{Candidates, SurfaceTree, Way, triangles_cross};

@@ -168,7 +168,7 @@ fn apart<S: Scalar, const SPLIT: usize>(axis: Vec3<S>, place: &[Vec3<S>; 3]) -> 
 mod tests {
     use super::*;
     use crate::proximity::random::Random;
-    use crate::proximity::{SurfaceTree, edge_edge, point_triangle};
+    use crate::proximity::{SurfaceTree, Way, edge_edge, point_triangle};
 
     /// What is called parted never comes nearer than the reach at any sampled time, and much of what stays twice as far
     /// away is called parted.
@@ -286,7 +286,8 @@ mod tests {
         let mut all = Candidates::default();
         tree.find(&mut all);
         let mut left = Candidates::default();
-        tree.find_on_way(&start, &end, &[margin], &mut left);
+        let way = Way { start: &start, end: &end, margins: &[margin], slack: 0.0 };
+        assert!(tree.find_on_way(&way, &mut left), "all is searched first");
         let stays_apart = |vertices: [u32; 4], is_edge: bool| {
             (0..=30).all(|k| {
                 let t = f64::from(k) / 30.0;

@@ -1,6 +1,6 @@
 //! The way of all vertices in one motion: who may meet whom, and how far it is free.
 
-use sinew_geometry::proximity::{PairKind, free_fraction};
+use sinew_geometry::proximity::{PairKind, Way, free_fraction};
 use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
 
@@ -23,9 +23,10 @@ impl ContactStage {
         let mut free = 1.0f64;
         if !self.knows_candidates() {
             if let Some(tree) = &mut self.tree {
-                tree.find_on_way(&self.y, &self.swept, &self.margins, &mut self.candidates);
+                let way = Way { start: &self.y, end: &self.swept, margins: &self.margins, slack: self.slack };
+                // What was not searched anew has used some of its slack.
+                self.known = tree.find_on_way(&way, &mut self.candidates);
             }
-            self.known = true;
             self.known_ends[0].copy_from_slice(&self.y);
             self.known_ends[1].copy_from_slice(&self.swept);
             self.leave_tangles(contact);
