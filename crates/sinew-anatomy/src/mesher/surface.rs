@@ -3,9 +3,9 @@
 use sinew_geometry::TriMesh;
 
 use super::improve::floor;
-use super::separate::{separated_boundary, whole_boundary};
+use super::separate::{boundary_after_separation, separated_boundary};
 use super::sharpen::{has_far_faces, sharpen};
-use super::stuff::{Extent, stuff};
+use super::stuff::{Extent, cutting};
 use super::{MeshError, MeshOptions};
 use crate::Solid;
 
@@ -18,13 +18,14 @@ use crate::Solid;
 /// # Errors
 /// [`MeshError`] as for tetrahedra.
 pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
-    let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Shell)?;
+    let cutting = cutting(solid, &MeshOptions::new(cell))?;
+    let mut raw = cutting.cells(Extent::Shell);
     let triangles = match separated_boundary(&mut raw) {
         Some(triangles) if !has_far_faces(&raw, solid, cell) => triangles,
         _ => {
             // The cells of the inside give way to nodes at sharp edges.
-            raw = stuff(solid, &MeshOptions::new(cell), Extent::Whole)?;
-            let triangles = whole_boundary(&mut raw);
+            raw = cutting.cells(Extent::Near);
+            let triangles = boundary_after_separation(&mut raw);
             sharpen(&mut raw, solid, cell, floor());
             triangles
         }
