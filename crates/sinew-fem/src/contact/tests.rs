@@ -290,8 +290,7 @@ fn force_on_second(model: &Model, by: Vec3) -> Vec3 {
 }
 
 /// A plate over a larger one bears the same load wherever its triangles lie, and a similar one however its face is cut into
-/// triangles of about that size. Grids that coincide edge by edge
-/// bear up to a fifth more, and are left out.
+/// triangles of about that size. Grids that coincide edge by edge bear up to a fifth more, and are left out.
 #[test]
 fn pressure_does_not_depend_on_where_triangles_lie() {
     let gap = 1e-3;

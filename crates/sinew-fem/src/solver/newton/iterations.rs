@@ -72,8 +72,8 @@ const LARGEST_SHARE: f64 = 0.03;
 const LOCAL_SOLVE_SHARE: f64 = 0.7;
 const LOCAL_GAIN_SHARE: f64 = 0.5;
 /// Least reference of forces on a character that touches itself, in forces of its limit at large strain: about twice those
-/// of a cell at a strain of one. Contacts press as much. At a tolerance of a thousandth a node is held by what two
-/// thousandths of strain in its cells would change.
+/// of a cell at a strain of one. Contacts press as much. At a tolerance of a thousandth no node feels
+/// more than what two thousandths of strain in its cells would change.
 const TOUCHING_REFERENCE: f64 = 0.5;
 /// Multiple of that goal at which a step ends that nobody sees, since the frame goes on.
 const PASSING: f64 = 20.0;
