@@ -9,7 +9,7 @@
 //! - `improve`: nodes moved until the worst angles are better, on the surfaces that `constraint` keeps them to
 //! - `sharpen`: nodes moved to sharp edges, which faces would cut off
 //! - `solid_mesh`: all of this in order; `surface`: triangles on the surface alone
-//! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell`, `labeled_lattice` and `sides`
+//! - [`many`]: one conforming mesh of many solids that touch, with `labeled_cell`, `labeled_lattice`, `sides` and `crowd`
 //! - [`quality`]: angles of tetrahedra
 //! - [`shapes`]: trial shapes for tests and benchmarks
 //! - [`compress`]: the other mesher: a lattice refined where detail is and pushed onto the surface \[Teran05\], with
@@ -20,6 +20,7 @@ mod bricks;
 pub mod compress;
 mod condition;
 mod constraint;
+mod crowd;
 mod cuts;
 mod improve;
 mod labeled_cell;

@@ -10,6 +10,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
 
 use super::constraint::{Constraint, MAX_SHEETS, Sheets};
+use super::crowd::Crowd;
 use super::labeled_cell::{BACKGROUND, Label};
 use super::many::Field;
 use super::stuff::RawMesh;
@@ -24,14 +25,17 @@ const FLAT: f64 = 0.3;
 const GAIN: f64 = 0.02;
 /// A solid nearer than this many cells to an exposed node is at it, even if none of its cells is.
 const HIDDEN: f64 = 0.05;
-/// No rim.
+/// No rim, no crowd.
 const NONE: u32 = u32::MAX;
+/// A crowd without a place of its own.
+const CROWDED: u32 = u32::MAX - 1;
 
 /// The labels that meet at each node.
 pub(crate) struct Sides<'a> {
     field: &'a Field<'a>,
     labels: Vec<NodeLabels>,
     rims: Vec<Rim>,
+    crowds: Vec<Crowd>,
     cell: f64,
 }
 
@@ -42,8 +46,8 @@ struct NodeLabels {
     count: u8,
     /// Number of its rim, if solids meet the background here.
     rim: u32,
-    /// Whether there are more labels than fit.
-    is_crowded: bool,
+    /// Number of its crowd, if there are more labels than fit.
+    crowd: u32,
 }
 
 /// Where solids meet the background: the ways from the node to the side of each solid \[m\].
@@ -55,9 +59,10 @@ impl NodeLabels {
         if self.known[..used].contains(&label) {
             return;
         }
-        self.is_crowded = used == MOST;
         if used < MOST {
             (self.known[used], self.count) = (label, self.count + 1);
+        } else if self.known[0] == BACKGROUND {
+            self.crowd = CROWDED;
         }
     }
 
@@ -69,7 +74,7 @@ impl NodeLabels {
 impl<'a> Sides<'a> {
     /// Finds the labels around nodes and marks those on interfaces.
     pub fn new(raw: &mut RawMesh, labels: &[Label], field: &'a Field<'a>, cell: f64) -> Self {
-        let none = NodeLabels { known: [BACKGROUND; MOST], count: 0, rim: NONE, is_crowded: false };
+        let none = NodeLabels { known: [BACKGROUND; MOST], count: 0, rim: NONE, crowd: NONE };
         let mut sides = vec![none; raw.positions.len()];
         for (side, is_exposed) in sides.iter_mut().zip(&raw.on_surface) {
             if *is_exposed {
@@ -89,7 +94,8 @@ impl<'a> Sides<'a> {
         }
         raw.on_surface = sides.par_iter().map(|side| side.count > 1).collect();
         let rims = rims_of(raw, labels, &sides, rims as usize, ASIDE * cell);
-        let mut all = Self { field, labels: sides, rims, cell };
+        let crowds = crowds_of(raw, labels, &mut sides, field, cell);
+        let mut all = Self { field, labels: sides, rims, crowds, cell };
         all.narrow_rims(&raw.positions);
         all
     }
@@ -137,6 +143,35 @@ impl<'a> Sides<'a> {
     fn rim(&self, node: u32) -> Option<&Rim> {
         self.rims.get(self.labels[node as usize].rim as usize)
     }
+
+    fn crowd(&self, node: u32) -> Option<&Crowd> {
+        self.crowds.get(self.labels[node as usize].crowd as usize)
+    }
+}
+
+/// Finds where crowded nodes belong and numbers those that belong somewhere.
+fn crowds_of(raw: &RawMesh, labels: &[Label], sides: &mut [NodeLabels], field: &Field<'_>, cell: f64) -> Vec<Crowd> {
+    let mut nodes: Vec<(u32, Vec<Label>)> = Vec::new();
+    for (node, side) in sides.iter_mut().enumerate().filter(|(_, side)| side.crowd == CROWDED) {
+        side.crowd = nodes.len() as u32;
+        nodes.push((node as u32, Vec::new()));
+    }
+    for (tet, label) in raw.tets.iter().zip(labels) {
+        for node in tet {
+            let Some((_, solids)) = nodes.get_mut(sides[*node as usize].crowd as usize) else { continue };
+            if !solids.contains(label) {
+                solids.push(*label);
+            }
+        }
+    }
+    let found = nodes.par_iter().map(|(node, solids)| Crowd::new(field, solids, raw.positions[*node as usize], cell));
+    let found: Vec<Option<Crowd>> = found.collect();
+    let mut crowds = Vec::new();
+    for ((node, _), crowd) in nodes.iter().zip(found) {
+        sides[*node as usize].crowd = if crowd.is_some() { crowds.len() as u32 } else { CROWDED };
+        crowds.extend(crowd);
+    }
+    crowds
 }
 
 /// Exposed nodes of one solid that lie at another one, too, with its label: a node that was moved to an interface may
@@ -187,12 +222,15 @@ fn rims_of(raw: &RawMesh, labels: &[Label], sides: &[NodeLabels], count: usize, 
 
 impl Constraint for Sides<'_> {
     fn distances(&self, node: u32, p: Vec3) -> [f64; MAX_SHEETS] {
+        if let Some(crowd) = self.crowd(node) {
+            return crowd.distances(p);
+        }
         let mut distances = [0.0; MAX_SHEETS];
         match (self.labels[node as usize].all(), self.rim(node)) {
             ([BACKGROUND, first, others @ ..], Some(rim)) => {
                 distances[0] = self.outer(&self.labels[node as usize].all()[1..], rim, p);
                 // Where more than three solids meet, no point is on all their sides: the outer surface counts.
-                let others = if self.labels[node as usize].is_crowded { &[] } else { others };
+                let others = if self.labels[node as usize].crowd == CROWDED { &[] } else { others };
                 let rest = distances[1..].iter_mut().zip(others);
                 rest.for_each(|(distance, other)| *distance = self.between(*first, *other, p));
             }
@@ -207,6 +245,9 @@ impl Constraint for Sides<'_> {
     }
 
     fn sheets(&self, node: u32, p: Vec3, step: f64) -> Sheets {
+        if self.crowd(node).is_some() {
+            return Sheets::new([0, 1, 2].map(Vec3::unit));
+        }
         let mut gradients = self.gradients(node, p, step);
         if self.rim(node).is_some() && gradients[0].norm() < FLAT {
             // Deeper than the interface is looked at from: farther differences see the outside.
