@@ -879,7 +879,7 @@ def bench_first_hour(
 ) -> Any:
     """What a new user waits for: the first picture, files beside the bare run, and the end after Ctrl-C.
 
-    - ``repeats``: Number of runs; reports the median, and the best of each size of a character [default: 5]
+    - ``repeats``: Number of runs; reports the median, and the best of runs that are compared [default: 5]
     - ``no_sizes``: Skips characters of five sizes, which take minutes
     """
     return call_json(["bench", "first-hour"], [], {"--repeats": repeats, "--no-sizes": no_sizes})

@@ -232,7 +232,7 @@ fn phantom_recipe(arguments: &Arguments, name: PhantomName, file: &Path, console
         without_tendons: arguments.without_tendons,
         ..PhantomImage::default()
     };
-    let text = sinew_run::anatomy::phantom_recipe(&image, arguments.cell.unwrap_or(2.0 * voxel), arguments.cover);
+    let text = sinew_run::anatomy::phantom_recipe(&image, arguments.cell.unwrap_or(2.0 * voxel), arguments.cover, None);
     write_recipe(&text, file, console)
 }
 

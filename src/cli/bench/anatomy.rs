@@ -64,9 +64,9 @@ pub fn measure(arguments: &Arguments, console: Console) -> Result<Value, Failure
         without_tendons: !arguments.clean,
         ..PhantomImage::default()
     };
-    let text = phantom_recipe(&image, cell, Some(arguments.cover.unwrap_or(4.0 * cell)));
-    let recipe = Recipe::from_text(&text, "arm.toml", ".")?;
     let only: Option<BTreeSet<String>> = (!arguments.only.is_empty()).then(|| arguments.only.iter().cloned().collect());
+    let text = phantom_recipe(&image, cell, Some(arguments.cover.unwrap_or(4.0 * cell)), only.as_ref());
+    let recipe = Recipe::from_text(&text, "arm.toml", ".")?;
     let options = || BuildOptions { folder: Some(&folder), only: only.clone(), ..BuildOptions::default() };
     console.note("first build");
     let start = Instant::now();
@@ -136,10 +136,11 @@ struct Compared {
 const SPACING: f64 = 1e-3;
 
 fn compared(phantom: &Phantom, model: &Model, folder: &Path, image: &PhantomImage) -> Value {
-    let truth = phantom.volumes(SPACING);
-    let seen = seen_volumes(phantom, image);
     let muscles: Vec<&ModelTissue> =
         model.file.tissue.iter().filter(|tissue| tissue.kind == Kind::Muscle && tissue.mesh.is_some()).collect();
+    let bellies: Vec<usize> = muscles.iter().flat_map(|muscle| parts_of(phantom, &muscle.name).0).collect();
+    let truth = phantom.volumes_near(&bellies, SPACING);
+    let seen = seen_volumes(phantom, image);
     let row = |facts: &&ModelTissue| {
         let mesh = load(&folder.join(facts.mesh.as_ref()?)).ok()?;
         Some(compare(phantom, facts, folder, &mesh, [&truth, &seen], image.voxel))

@@ -57,7 +57,7 @@ use thiserror::Error;
 pub use lattice::Lattice;
 pub use many::{Many, mesh_many};
 pub use solid_mesh::mesh_solid;
-pub use surface::isosurface;
+pub use surface::{isosurface, rough_isosurface};
 
 /// How to fill a solid with tetrahedra.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,12 +5,12 @@ use sinew_geometry::TriMesh;
 use super::improve::floor;
 use super::separate::{boundary_after_separation, separated_boundary};
 use super::sharpen::{Floor, has_far_faces, sharpen};
-use super::stuff::{Extent, cutting};
+use super::stuff::{Extent, RawMesh, cutting};
 use super::{MeshError, MeshOptions};
 use crate::Solid;
 
 /// The surface of a solid by marching tetrahedra on the lattice with spacing `cell` \[m\]: closed, outward, every edge
-/// with two triangles.
+/// with two triangles, nodes at sharp edges where angles allow.
 ///
 /// It is the boundary of the tetrahedra that [`super::mesh_solid`] makes before their nodes are improved, without the
 /// cells of the inside: nodes near the surface move to it, which leaves no thin triangles \[Labelle07\].
@@ -30,6 +30,25 @@ pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
             triangles
         }
     };
+    surface_of(solid, cell, &raw, &triangles)
+}
+
+/// As [`isosurface`], but faces cut sharp edges off: much quicker for what has some.
+///
+/// # Errors
+/// [`MeshError`] as for tetrahedra.
+pub fn rough_isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
+    let cutting = cutting(solid, &MeshOptions::new(cell))?;
+    let mut raw = cutting.cells(Extent::Shell);
+    let triangles = separated_boundary(&mut raw).unwrap_or_else(|| {
+        raw = cutting.cells(Extent::Near);
+        boundary_after_separation(&mut raw)
+    });
+    surface_of(solid, cell, &raw, &triangles)
+}
+
+/// Triangles with the nodes that they use.
+fn surface_of(solid: &dyn Solid, cell: f64, raw: &RawMesh, triangles: &[[u32; 3]]) -> Result<TriMesh, MeshError> {
     if triangles.is_empty() {
         return Err(MeshError::TooCoarse { cell, size: solid.bounds().size().max_component() });
     }

@@ -10,7 +10,7 @@ use super::model::Owner;
 use super::truth::end_bounds;
 use super::{Attachment, AttachmentKind, Phantom};
 use crate::Solid;
-use crate::mesher::isosurface;
+use crate::mesher::rough_isosurface;
 
 /// Height \[m\] above a bone at which is looked for what touches it.
 const TOUCH: f64 = 0.1e-3;
@@ -72,7 +72,7 @@ impl Phantom {
     /// off. `None` if the bone is not there.
     pub fn bone_surface(&self, bone: usize, room: Aabb, spacing: f64) -> Option<TriMesh> {
         let near = Near { bone: &self.tissues[bone].solid, room: room.grown(MARGIN * spacing) };
-        let surface = isosurface(&near, spacing).ok()?;
+        let surface = rough_isosurface(&near, spacing).ok()?;
         let is_bone = |node: &u32| near.outside(surface.positions()[*node as usize]) < -0.5 * spacing;
         let triangles = surface.triangles().iter().filter(|t| t.iter().all(is_bone)).copied().collect();
         TriMesh::new(surface.positions().to_vec(), triangles).ok()

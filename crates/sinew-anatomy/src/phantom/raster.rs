@@ -8,7 +8,7 @@ use sinew_math::parallel::prelude::*;
 
 use super::model::{Near, Owner};
 use super::{Phantom, TissueKind};
-use crate::Labels;
+use crate::{Labels, Solid};
 
 /// Edge of the blocks of voxels that share their candidates.
 const BLOCK: usize = 8;
@@ -59,7 +59,8 @@ impl Phantom {
         let grid = self.grid(voxel);
         let slab = grid.size[0] * grid.size[1] * BLOCK;
         let mut voxels = vec![0; grid.len()];
-        voxels.par_chunks_mut(slab).enumerate().for_each(|(k, part)| self.fill(&grid, k * BLOCK, part, flaws));
+        let fill = |(k, part): (usize, &mut [u16])| self.fill(&grid, k * BLOCK, part, flaws, |_| true);
+        voxels.par_chunks_mut(slab).enumerate().for_each(fill);
         let mut names: BTreeMap<u16, String> =
             (1..).zip(&self.tissues).map(|(label, tissue)| (label, tissue.name.clone())).collect();
         if flaws.missing_tendons {
@@ -74,12 +75,19 @@ impl Phantom {
     /// Volumes \[m³\] of all tissues, counted at a spacing \[m\] (kept between 0.2 mm and 20 mm). For bodies that are
     /// several spacings thick the error falls faster than the spacing: about 0.2 % of a belly at 1 mm.
     pub fn volumes(&self, spacing: f64) -> Vec<f64> {
+        self.volumes_near(&(0..self.tissues.len()).collect::<Vec<_>>(), spacing)
+    }
+
+    /// As [`volumes`](Self::volumes), but only those of some tissues are whole: space without them is not looked at.
+    pub fn volumes_near(&self, tissues: &[usize], spacing: f64) -> Vec<f64> {
         let grid = self.grid(spacing);
         let slab = grid.size[0] * grid.size[1] * BLOCK;
         let cell = grid.axes[(0, 0)].powi(3);
+        let rooms: Vec<Aabb> = tissues.iter().map(|&i| self.tissues[i].solid.bounds()).collect();
+        let is_wanted = |block: Aabb| rooms.iter().any(|room| room.overlaps(&block));
         let count = |k: usize| {
             let mut part = vec![0; slab.min(grid.len() - k * slab)];
-            self.fill(&grid, k * BLOCK, &mut part, &Flaws::default());
+            self.fill(&grid, k * BLOCK, &mut part, &Flaws::default(), is_wanted);
             let mut counts = vec![0u64; self.tissues.len() + 1];
             part.iter().for_each(|&label| counts[usize::from(label)] += 1);
             counts
@@ -102,8 +110,8 @@ impl Phantom {
         VoxelGrid::cubic(size, first * voxel, voxel)
     }
 
-    /// Labels of some slices from slice `first` on.
-    fn fill(&self, grid: &VoxelGrid, first: usize, part: &mut [u16], flaws: &Flaws) {
+    /// Labels of some slices from slice `first` on, in the blocks that are wanted.
+    fn fill(&self, grid: &VoxelGrid, first: usize, part: &mut [u16], flaws: &Flaws, is_wanted: impl Fn(Aabb) -> bool) {
         let [nx, ny, _] = grid.size;
         let (voxel, depth) = (grid.axes[(0, 0)], part.len() / (nx * ny));
         let noise = if flaws.noise > 0.0 { flaws.noise.min(2.0) } else { 0.0 };
@@ -111,7 +119,11 @@ impl Phantom {
         let radius = (BLOCK as f64 * 3f64.sqrt() / 2.0 + 3.0 * noise) * voxel;
         for (j0, i0) in (0..ny).step_by(BLOCK).flat_map(|j| (0..nx).step_by(BLOCK).map(move |i| (j, i))) {
             let middle = Vec3::new(i0 as f64, j0 as f64, first as f64) + Vec3::splat((BLOCK - 1) as f64 / 2.0);
-            let near = self.model.near(grid.to_world(middle), radius);
+            let middle = grid.to_world(middle);
+            if !is_wanted(Aabb::from_points(&[middle]).grown(0.5 * BLOCK as f64 * voxel)) {
+                continue;
+            }
+            let near = self.model.near(middle, radius);
             if near.is_empty() {
                 continue;
             }

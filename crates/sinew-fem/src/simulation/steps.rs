@@ -215,7 +215,10 @@ impl Simulation {
             let time = if end == 1.0 { target } else { begin + end * (target - begin) };
             self.blend_commands(end, time);
             let dt = time - self.state.time;
-            match self.take_step(dt, waiting > deepest) {
+            self.solver.pass_through(end < 1.0);
+            let result = self.take_step(dt, waiting > deepest);
+            self.solver.pass_through(false);
+            match result {
                 Ok(report) => {
                     self.state.time = time;
                     done = end;

@@ -42,6 +42,9 @@ pub trait Solver: Send {
         None
     }
 
+    /// Tells whether the next steps end within a frame, where nobody looks: they may stop earlier.
+    fn pass_through(&mut self, _is_passing: bool) {}
+
     /// Marks the next step as the first of a frame.
     fn begin_frame(&mut self) {}
 

@@ -109,6 +109,19 @@ impl<B: Bounds> BoxTree<B> {
         &self.roots
     }
 
+    /// All nodes; their leaves are in the order of the slots.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The last leaf below a node.
+    pub fn last_leaf(&self, mut node: u32) -> u32 {
+        while !self.node(node).is_leaf() {
+            node = self.node(node).right;
+        }
+        node
+    }
+
     #[inline(always)]
     pub fn node(&self, node: u32) -> &Node {
         &self.nodes[node as usize]

@@ -9,12 +9,14 @@
 //! - [`RestSurface`]: the nearest point of a surface at rest, global or local
 
 mod box32;
+mod box_block;
 mod box_tree;
 mod cell_tree;
 mod closest;
 mod impact;
 mod leaf_pairs;
 mod nearest;
+mod parted;
 mod plain_fans;
 mod ray;
 mod surface_topology;
@@ -31,4 +33,4 @@ pub use closest::{Closest, edge_edge, point_triangle};
 pub use impact::{PairKind, free_fraction};
 pub use nearest::RestSurface;
 pub use ray::ray_triangle;
-pub use surface_tree::{Candidates, SurfaceTree, triangles_cross};
+pub use surface_tree::{Candidates, SurfaceTree, Way, triangles_cross};

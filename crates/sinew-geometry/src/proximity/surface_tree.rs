@@ -4,10 +4,12 @@
 //! single precision, rounded outward, relative to the center of the scene.
 
 use sinew_math::Vec3;
+use sinew_math::lanes::dispatch;
 use sinew_math::parallel::for_each_block_mut;
 
 use super::box_tree::{Bounds, BoxTree, Node, Root};
-use super::leaf_pairs::{LEAF_SIZE, LeafElements, LeafScratch};
+use super::leaf_pairs::{LEAF_SIZE, LeafElements, PairLeaves};
+use super::parted::LeaveParted;
 use super::plain_fans::PlainFans;
 use super::surface_topology::SurfaceTopology;
 use super::swept_box::SweptBox;
@@ -19,8 +21,8 @@ const BLOCK: usize = 2048;
 /// Largest number of triangles on each side of one search task: enough work to hide the handover.
 const TASK_SIZE: usize = 512;
 
-/// Tasks that share one list of results.
-const TASKS_PER_BATCH: usize = 4;
+/// Share of the tasks up to which a search takes up those that the last whole search has done.
+const MOST_MOVED: f64 = 0.6;
 
 /// Pairs that may be close; no pair shares a vertex.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +38,17 @@ impl Candidates {
     pub fn clear(&mut self) {
         self.point_triangle.clear();
         self.edge_edge.clear();
+    }
+
+    fn append(&mut self, other: &Self) {
+        self.point_triangle.extend_from_slice(&other.point_triangle);
+        self.edge_edge.extend_from_slice(&other.edge_edge);
+    }
+}
+
+fn grow(batches: &mut Vec<Batch>, count: usize) {
+    if batches.len() < count {
+        batches.resize_with(count, Batch::default);
     }
 }
 
@@ -54,11 +67,109 @@ struct Tasks {
     roots: Vec<Root>,
 }
 
-/// Results of one batch of tasks, and its scratch memory.
+/// Results of a task, and its scratch memory.
 #[derive(Clone, Debug, Default)]
 struct Batch {
     stack: Vec<[u32; 2]>,
+    leaves: Vec<[u32; 2]>,
     found: Candidates,
+}
+
+/// A motion of all vertices, with the margins \[m\] of each group and how much of these is room for other motions.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// Positions at the start.
+    pub start: &'a [Vec3],
+    /// Positions at the end.
+    pub end: &'a [Vec3],
+    /// Margins \[m\] of each group, slack included.
+    pub margins: &'a [f64],
+    /// Pairs count as found anew where vertices begin and end within this \[m\] of an end of an earlier motion.
+    pub slack: f64,
+}
+
+/// The last whole search since the tree was rebuilt, whose results serve where motions hardly differ.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    is_valid: bool,
+    ends: [Vec<Vec3>; 2],
+    margins: Vec<f64>,
+    batches: Vec<Batch>,
+    /// Pairs of subtrees, the smaller number first, with the number of their batch; sorted.
+    places: Vec<([u32; 2], u32)>,
+    /// For each vertex which ends of the present motion are near which known ends, as bits.
+    near: Vec<u8>,
+    /// The same for all vertices of a subtree, where that is known.
+    near_below: Vec<Option<u8>>,
+    /// For each task of the present search the batch that has its results.
+    sources: Vec<Source>,
+    /// Leaves that the present search looks at.
+    is_wanted: Vec<bool>,
+}
+
+/// Where the results of a task are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Source {
+    /// In this batch of the known search.
+    Known(u32),
+    /// Nothing was near there.
+    Nothing,
+    /// To be searched.
+    Search,
+}
+
+impl Known {
+    /// Remembers a whole search, whose results are in the first batches.
+    fn keep(&mut self, way: &Way<'_>, pairs: &[[u32; 2]]) {
+        let [start, end] = &mut self.ends;
+        for (known, now) in [(start, way.start), (end, way.end)] {
+            known.clear();
+            known.extend_from_slice(now);
+        }
+        self.margins.clear();
+        self.margins.extend_from_slice(way.margins);
+        self.places.clear();
+        self.places.extend(pairs.iter().zip(0..).map(|(&[a, b], number)| ([a.min(b), a.max(b)], number)));
+        self.places.sort_unstable();
+        self.is_valid = true;
+    }
+
+    /// Finds out which ends of a motion are near which known ends.
+    fn compare(&mut self, way: &Way<'_>) {
+        let ([known_start, known_end], slack) = (&self.ends, way.slack * way.slack);
+        self.near.resize(way.start.len(), 0);
+        for_each_block_mut((&mut self.near[..], way.start, way.end), BLOCK, |from, (near, start, end)| {
+            let is_near = |x: Vec3, known: Vec3| u8::from((x - known).norm_squared() <= slack);
+            for (i, near) in near.iter_mut().enumerate() {
+                let (first, last) = (known_start[from + i], known_end[from + i]);
+                *near = is_near(start[i], first)
+                    | is_near(start[i], last) << 1
+                    | is_near(end[i], first) << 2
+                    | is_near(end[i], last) << 3;
+            }
+        });
+        self.near_below.iter_mut().for_each(|near| *near = None);
+    }
+
+    /// The bits that all vertices below a node have.
+    fn near_below(&mut self, node: u32, tree: &BoxTree<SweptBox>, triangles: &[[u32; 3]]) -> u8 {
+        let Self { near, near_below, .. } = self;
+        *near_below[node as usize].get_or_insert_with(|| {
+            let vertices = tree.node(node).slots().flat_map(|slot| triangles[tree.item(slot) as usize]);
+            vertices.fold(u8::MAX, |all, v| all & near[v as usize])
+        })
+    }
+
+    /// Where the results of a pair of subtrees are. One axis or plane kept two apart at both known ends; so it does at
+    /// both ends of this motion if each of these is near one of those, the same for both.
+    fn source(&mut self, [a, b]: [u32; 2], tree: &BoxTree<SweptBox>, triangles: &[[u32; 3]]) -> Source {
+        let both = self.near_below(a, tree, triangles) & self.near_below(b, tree, triangles);
+        if both & 0b11 == 0 || both & 0b1100 == 0 {
+            return Source::Search;
+        }
+        let place = self.places.binary_search_by_key(&[a.min(b), a.max(b)], |(pair, _)| *pair);
+        place.map_or(Source::Nothing, |place| Source::Known(self.places[place].1))
+    }
 }
 
 /// A bounding volume hierarchy over the triangles of all collision surfaces.
@@ -77,6 +188,7 @@ pub struct SurfaceTree {
     elements: LeafElements,
     tasks: Tasks,
     batches: Vec<Batch>,
+    known: Known,
     /// Where triangles that share a vertex cannot cross; built by the first search for crossings.
     fans: Option<PlainFans>,
 }
@@ -107,8 +219,8 @@ impl SurfaceTree {
             "triangles that share a vertex must belong to one group"
         );
         let tree = BoxTree::new(groups.len(), LEAF_SIZE, |triangle| groups[triangle as usize]);
-        let mut elements = LeafElements::new(&topology);
-        elements.arrange(&topology, &tree);
+        let elements = LeafElements::new(&topology, &tree);
+        let known = Known { near_below: vec![None; tree.nodes().len()], ..Known::default() };
         Self {
             topology,
             groups,
@@ -121,6 +233,7 @@ impl SurfaceTree {
             elements,
             tasks: Tasks::default(),
             batches: Vec::new(),
+            known,
             fans: None,
         }
     }
@@ -157,6 +270,7 @@ impl SurfaceTree {
             a + b + c
         });
         self.elements.arrange(&self.topology, &self.tree);
+        self.known.is_valid = false;
     }
 
     /// Updates the boxes around the motion from `start` to `end`, grown by the margin \[m\] of each group.
@@ -173,7 +287,7 @@ impl SurfaceTree {
             let [a, b, c] = triangles[triangle as usize].map(|v| &vertex_boxes[v as usize]);
             a.union(b).union(c)
         });
-        self.elements.refit(vertex_boxes);
+        self.elements.outdate();
     }
 
     /// All candidates of the current boxes, in an order that depends only on the input.
@@ -183,32 +297,93 @@ impl SurfaceTree {
     pub fn find(&mut self, out: &mut Candidates) {
         let mut tasks = std::mem::take(&mut self.tasks);
         self.collect_tasks(&mut tasks);
+        self.elements.refit(&self.vertex_boxes, None);
         let mut batches = std::mem::take(&mut self.batches);
-        let pairs = &tasks.pairs;
-        let batch_count = pairs.len().div_ceil(TASKS_PER_BATCH);
-        if batches.len() < batch_count {
-            batches.resize_with(batch_count, Batch::default);
-        }
-        for_each_block_mut(&mut batches[..batch_count], 1, |first, batches| {
-            // On the stack: each batch in flight needs its own, and it is cheap to create.
-            let mut scratch = LeafScratch::default();
-            for (k, Batch { stack, found }) in batches.iter_mut().enumerate() {
-                found.clear();
-                let begin = (first + k) * TASKS_PER_BATCH;
-                for task in &pairs[begin..pairs.len().min(begin + TASKS_PER_BATCH)] {
-                    stack.push(*task);
-                    self.tree.descend(stack, Node::is_leaf, |a, b| {
-                        self.elements.pair(&self.tree, a, b, &mut scratch, found);
-                    });
+        grow(&mut batches, tasks.pairs.len());
+        for_each_block_mut((&mut batches[..tasks.pairs.len()], &tasks.pairs[..]), 1, |_, (batches, pairs)| {
+            batches.iter_mut().zip(pairs).for_each(|(batch, pair)| self.search(*pair, None, batch));
+        });
+        out.clear();
+        batches[..tasks.pairs.len()].iter().for_each(|batch| out.append(&batch.found));
+        (self.tasks, self.batches) = (tasks, batches);
+    }
+
+    /// The candidates of a motion without those that a plane keeps farther apart than the sum of their margins on the
+    /// whole way, in an order that depends only on the input since the last [`Self::rebuild`]. Returns whether all were
+    /// searched.
+    ///
+    /// Where all vertices of two subtrees move as in an earlier motion up to the slack, the pairs found then serve again.
+    /// They hold all pairs that come closer than the sum of their margins without slack.
+    pub fn find_on_way(&mut self, way: &Way<'_>, out: &mut Candidates) -> bool {
+        self.refit(way.start, way.end, way.margins);
+        let mut tasks = std::mem::take(&mut self.tasks);
+        self.collect_tasks(&mut tasks);
+        let count = tasks.pairs.len();
+        let (mut known, mut batches) = (std::mem::take(&mut self.known), std::mem::take(&mut self.batches));
+        let is_whole = !self.takes_up(way, &tasks.pairs, &mut known);
+        let searched = if is_whole { &mut known.batches } else { &mut batches };
+        grow(searched, count);
+        let sources = &known.sources[..];
+        self.elements.refit(&self.vertex_boxes, (!is_whole).then_some(&known.is_wanted[..]));
+        for_each_block_mut((&mut searched[..count], &tasks.pairs[..]), 1, |first, (batches, pairs)| {
+            for (k, (batch, pair)) in batches.iter_mut().zip(pairs).enumerate() {
+                if is_whole || sources[first + k] == Source::Search {
+                    self.search(*pair, Some(way), batch);
                 }
             }
         });
         out.clear();
-        for Batch { found, .. } in &batches[..batch_count] {
-            out.point_triangle.extend_from_slice(&found.point_triangle);
-            out.edge_edge.extend_from_slice(&found.edge_edge);
+        if is_whole {
+            known.batches[..count].iter().for_each(|batch| out.append(&batch.found));
+            known.keep(way, &tasks.pairs);
+        } else {
+            for (source, batch) in known.sources.iter().zip(&batches) {
+                match *source {
+                    Source::Search => out.append(&batch.found),
+                    Source::Known(place) => out.append(&known.batches[place as usize].found),
+                    Source::Nothing => {}
+                }
+            }
         }
-        (self.tasks, self.batches) = (tasks, batches);
+        (self.tasks, self.batches, self.known) = (tasks, batches, known);
+        is_whole
+    }
+
+    /// Whether most results of the known search serve this motion, too; then finds out which, and the leaves of the
+    /// others.
+    fn takes_up(&self, way: &Way<'_>, pairs: &[[u32; 2]], known: &mut Known) -> bool {
+        if !known.is_valid || known.margins != way.margins {
+            return false;
+        }
+        known.compare(way);
+        known.sources.clear();
+        known.is_wanted.clear();
+        known.is_wanted.resize(self.elements.leaf_count(), false);
+        let mut moved = 0;
+        for &pair in pairs {
+            let source = known.source(pair, &self.tree, &self.topology.triangles);
+            known.sources.push(source);
+            if source == Source::Search {
+                moved += 1;
+                for node in pair {
+                    known.is_wanted[self.elements.leaves_below(node, &self.tree)].fill(true);
+                }
+            }
+        }
+        moved as f64 <= MOST_MOVED * pairs.len() as f64
+    }
+
+    /// The candidates of a pair of subtrees, without those that stay apart if the way is known.
+    fn search(&self, pair: [u32; 2], way: Option<&Way<'_>>, Batch { stack, leaves, found }: &mut Batch) {
+        found.clear();
+        leaves.clear();
+        stack.push(pair);
+        self.tree.descend(stack, Node::is_leaf, |a, b| leaves.push([a, b]));
+        dispatch(PairLeaves { elements: &self.elements, tree: &self.tree, pairs: leaves, found: &mut *found });
+        if let Some(&Way { start, end, margins, .. }) = way {
+            let (topology, vertex_groups) = (&self.topology, &self.vertex_groups[..]);
+            dispatch(LeaveParted { topology, vertex_groups, ends: [start, end], margins, candidates: found });
+        }
     }
 
     /// Pairs of triangles (a < b) of paired groups that cross at `vertices`, at most `limit`, sorted; needs a refit

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sinew_math::Vec3;
 
 use super::random::Random;
-use super::{Candidates, SurfaceTree};
+use super::{Candidates, SurfaceTree, Way, edge_edge, point_triangle};
 use crate::mesh::{Aabb, TriMesh};
 use crate::procedural::icosphere;
 
@@ -262,4 +262,80 @@ fn edges_know_their_triangles() {
     assert_eq!(tree.edge_triangles()[shared], [0, 1]);
     assert_eq!(tree.edge_triangles().iter().filter(|[_, second]| *second == u32::MAX).count(), tree.edges().len() - 1);
     assert_eq!(tree.group(2), 0);
+}
+
+/// A bumpy ball of many tasks, moved everywhere by less than the slack and in a small part by much more: only that part is
+/// searched anew, and no pair is missing that comes near. So it is after the same motion once more, from its end, and back.
+#[test]
+fn what_hardly_moves_is_not_searched_again() {
+    let mut random = Random::new(17);
+    let ball = icosphere(1.0, 18).unwrap();
+    let start: Vec<Vec3> = ball.positions().iter().map(|x| *x * (1.0 + 0.05 * random.unit())).collect();
+    let drift = Vec3::new(0.3, -0.2, 0.1);
+    let end: Vec<Vec3> = start.iter().map(|x| *x + drift + random.point() * 0.01).collect();
+    let (slack, margin) = (0.004, 0.02);
+    let jitter = |x: &[Vec3], random: &mut Random| -> Vec<Vec3> {
+        x.iter().map(|x| *x + random.direction() * (0.99 * slack * random.unit())).collect()
+    };
+    // A dent in the end: the cap sinks by more than any slack.
+    let dented = |x: &[Vec3]| -> Vec<Vec3> {
+        x.iter()
+            .zip(&start)
+            .map(|(x, s)| if s.z > 0.93 { *x - Vec3::new(0.0, 0.0, 0.3 * (s.z - 0.93)) } else { *x })
+            .collect()
+    };
+    let motions = [
+        (jitter(&start, &mut random), dented(&jitter(&end, &mut random))),
+        (end.clone(), dented(&end)),
+        (jitter(&end, &mut random), jitter(&end, &mut random)),
+        (dented(&end), jitter(&start, &mut random)),
+    ];
+    let triangles = ball.triangles().to_vec();
+    let mut tree = SurfaceTree::new(start.len(), triangles.clone(), vec![0; triangles.len()], vec![true]);
+    tree.rebuild(&start);
+    let mut found = Candidates::default();
+    let margins = [margin + slack];
+    let way = |start, end| Way { start, end, margins: &margins, slack };
+    assert!(tree.find_on_way(&way(&start, &end), &mut found), "all is searched first");
+    for (k, (from, to)) in motions.iter().enumerate() {
+        let is_whole = tree.find_on_way(&way(from, to), &mut found);
+        assert!(!is_whole, "motion {k}");
+        let (points, edges) = (set_of(&found.point_triangle), set_of(&found.edge_edge));
+        assert_eq!((points.len(), edges.len()), (found.point_triangle.len(), found.edge_edge.len()), "each pair once");
+        let mut fresh = SurfaceTree::new(start.len(), triangles.clone(), vec![0; triangles.len()], vec![true]);
+        fresh.rebuild(&start);
+        let mut all = Candidates::default();
+        fresh.refit(from, to, &[margin]);
+        fresh.find(&mut all);
+        let comes_near = |vertices: [u32; 4], is_edge: bool| {
+            (0..=20).any(|k| {
+                let t = f64::from(k) / 20.0;
+                let x = vertices.map(|v| from[v as usize] + (to[v as usize] - from[v as usize]) * t);
+                let closest = if is_edge { edge_edge(x) } else { point_triangle(x) };
+                closest.distance_squared < 4.0 * margin * margin
+            })
+        };
+        let mut near = 0;
+        for [v, t] in all.point_triangle {
+            let [a, b, c] = triangles[t as usize];
+            if comes_near([v, a, b, c], false) {
+                near += 1;
+                assert!(points.contains(&[v, t]), "motion {k}: {v} and {t}");
+            }
+        }
+        for [e, f] in all.edge_edge {
+            let ([a, b], [c, d]) = (tree.edges()[e as usize], tree.edges()[f as usize]);
+            if comes_near([a, b, c, d], true) {
+                near += 1;
+                assert!(edges.contains(&[e, f]), "motion {k}: {e} and {f}");
+            }
+        }
+        assert!(near > 100, "{near} near pairs in motion {k}");
+    }
+    // Elsewhere, all is searched.
+    let away: Vec<Vec3> = end.iter().map(|x| *x * 1.2).collect();
+    assert!(tree.find_on_way(&way(&end, &away), &mut found));
+    // A tree that is built anew knows nothing.
+    tree.rebuild(&end);
+    assert!(tree.find_on_way(&way(&end, &away), &mut found));
 }

@@ -1,5 +1,6 @@
 //! The recipe of a phantom: every muscle with its heads and tendons, attached where the phantom says.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use sinew_anatomy::phantom::{Attachment, AttachmentKind, Phantom, Section, Tissue, TissueKind};
@@ -26,8 +27,9 @@ const LEANINGS: usize = 8;
 /// Thinnest tendon that stays in one piece, in cells and in voxels.
 const THINNEST: [f64; 2] = [0.75, 1.0];
 
-/// The recipe for an image of a phantom, with cells of a size \[m\] and a cover, if one is wanted \[m\].
-pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> String {
+/// The recipe for an image of a phantom, with cells of a size \[m\] and a cover, if one is wanted \[m\]. Where `only` names
+/// muscles, no others get attachments, fibers and tendons.
+pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>, only: Option<&BTreeSet<String>>) -> String {
     let phantom = phantom_of(image.name);
     let mut text = format!(
         "#:schema ./sinew-recipe.schema.json\ntitle = \"The {} of the phantom\"\n\n[image]\n{}\n\n[mesh]\ncell = \"{}\"\n",
@@ -50,7 +52,8 @@ pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>) -> St
         }
     }
     for muscle in phantom.muscles() {
-        write_muscle(&mut text, &phantom, muscle, image, cell);
+        let is_whole = only.is_none_or(|only| only.contains(muscle));
+        write_muscle(&mut text, &phantom, muscle, image, cell, is_whole);
     }
     text
 }
@@ -103,7 +106,7 @@ fn tendons(phantom: &Phantom, bellies: &[usize]) -> Vec<usize> {
     (0..phantom.tissues.len()).filter(|&i| is_of(&phantom.tissues[i])).collect()
 }
 
-fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &PhantomImage, cell: f64) {
+fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &PhantomImage, cell: f64, is_whole: bool) {
     let without_tendons = image.without_tendons;
     let bellies = bellies(phantom, muscle);
     let tendons = tendons(phantom, &bellies);
@@ -117,6 +120,9 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     }
     if has_specks(image) {
         let _ = writeln!(text, "repair = [{{ keep_parts = {} }}]", bellies.len());
+    }
+    if !is_whole {
+        return;
     }
     let attachments: Vec<&Attachment> =
         phantom.attachments.iter().filter(|attachment| bellies.contains(&attachment.belly)).collect();

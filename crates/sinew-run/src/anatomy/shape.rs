@@ -3,7 +3,7 @@
 //! This comes after smoothing, which would eat thin tendons. Parts that are other tissues are taken as smoothed, so the
 //! order of tissues does not matter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
@@ -208,12 +208,16 @@ pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Resul
     }
     let own = bench.shop.get(field::result(smooth, index)?)?;
     let surface = rough_surface(&own).map_err(|error| told(bench, &format!("tissue[{index}]"), &error))?;
+    let mut bones: BTreeMap<String, TriMesh> = BTreeMap::new();
     let tube = |(k, spec): (usize, &MissingTendon)| {
         let path = format!("tissue[{index}].tendon[{k}]");
-        let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
-        let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
-        let line =
-            line(spec, &own, &surface, &bone_surface).ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
+        if !bones.contains_key(&spec.to) {
+            let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
+            let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
+            bones.insert(spec.to.clone(), bone_surface);
+        }
+        let line = line(spec, &own, &surface, &bones[&spec.to]);
+        let line = line.ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
         let points: Vec<(Vec3, f64)> = line.into_iter().map(|p| (p, spec.radius)).collect();
         SplineTube::new(&points).ok_or_else(|| told(bench, &path, "the line of the tendon is not finite"))
     };
@@ -223,7 +227,7 @@ pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Resul
 /// A surface good enough to find places on it; finer where a tissue is too small.
 fn rough_surface(field: &DistanceField) -> Result<TriMesh, String> {
     let sizes = [2.0, 1.0, 0.5].map(|factor| factor * field.voxel());
-    let mut found = sizes.into_iter().map(|size| mesher::isosurface(field, size));
+    let mut found = sizes.into_iter().map(|size| mesher::rough_isosurface(field, size));
     let first = found.next().unwrap_or(Err(mesher::MeshError::Empty));
     first.or_else(|error| found.find_map(Result::ok).ok_or(error)).map_err(|error| error.to_string())
 }

@@ -1,11 +1,10 @@
 //! The way of all vertices in one motion: who may meet whom, and how far it is free.
 
-use sinew_geometry::proximity::{PairKind, free_fraction};
+use sinew_geometry::proximity::{PairKind, Way, free_fraction};
 use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
 
 use super::super::surface::ContactModel;
-use super::parted::leave_parted;
 use super::{BLOCK, ContactStage, KEEP};
 
 impl ContactStage {
@@ -24,12 +23,10 @@ impl ContactStage {
         let mut free = 1.0f64;
         if !self.knows_candidates() {
             if let Some(tree) = &mut self.tree {
-                tree.refit(&self.y, &self.swept, &self.margins);
-                tree.find(&mut self.candidates);
-                let ends = [&self.y[..], &self.swept[..]];
-                leave_parted(contact, tree.edges(), ends, &self.margins, &mut self.candidates, &mut self.is_near);
+                let way = Way { start: &self.y, end: &self.swept, margins: &self.margins, slack: self.slack };
+                // What was not searched anew has used some of its slack.
+                self.known = tree.find_on_way(&way, &mut self.candidates);
             }
-            self.known = true;
             self.known_ends[0].copy_from_slice(&self.y);
             self.known_ends[1].copy_from_slice(&self.swept);
             self.leave_tangles(contact);
@@ -55,7 +52,8 @@ impl ContactStage {
     /// `swept`, and a few more; returns whether there are any.
     ///
     /// Boxes are grown by the slack. Where a motion begins and ends within the slack of an end of the motion that was
-    /// searched, the axis that separated two boxes or two primitives there separates them here.
+    /// searched, the axis that separated two boxes or two primitives there separates them here: margins hold the slack of
+    /// both sides besides the gap.
     fn knows_candidates(&mut self) -> bool {
         let slack = self.slack * self.slack;
         let is_known = |ends: &[Vec<Vec3>; 2]| {

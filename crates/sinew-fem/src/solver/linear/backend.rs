@@ -75,7 +75,7 @@ pub(crate) struct Frame<'a> {
 }
 
 /// Parameters of one solve.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Task {
     /// Multiple of the mean of each diagonal block to add to it.
     pub shift: f64,
@@ -83,6 +83,8 @@ pub(crate) struct Task {
     pub forcing: f64,
     /// Whether `out` holds an initial guess, for solvers that can use one.
     pub has_guess: bool,
+    /// Whether definite terms of contacts suffice, since barriers will change along the step anyway.
+    pub is_rough: bool,
 }
 
 /// A matrix and its solver. No other code depends on which one it is.

@@ -45,7 +45,7 @@ const MAX_WIDE_ITERATIONS: usize = 1000;
 
 /// Maximum number of iterations with whole second derivatives of contacts, which cycles do not know. What is reached by
 /// then is as good a direction; where they are nearly singular, solves took fifty.
-const MAX_BENT_ITERATIONS: usize = 12;
+const MAX_BENT_ITERATIONS: usize = 6;
 /// Longest motion of a node that whole second derivatives of contacts may ask for, in cells. Where they nearly cancel the
 /// stiffness of the flesh, steps lead anywhere, and the search for collisions along them takes minutes.
 const LONGEST_SLIDE: f64 = 2.0;
@@ -256,7 +256,7 @@ impl LatticeSystem {
             out.fill(Vec3::zero());
             return Ok(());
         }
-        self.solve_calmly(couplings, Task { shift: 0.0, forcing, has_guess: false }, rhs, out).map(|_| ())
+        self.solve_calmly(couplings, Task { forcing, ..Task::default() }, rhs, out).map(|_| ())
     }
 
     /// z = one V-cycle on each lattice, and the coarse grid elsewhere, for r; after [`prepare`](Self::prepare).
@@ -302,7 +302,7 @@ impl LatticeSystem {
         let mut cycle = Cycle { coarse_grid: coarse_grid.as_mut(), parts };
         let coupled = Coupled { matrix: &operator, couplings };
         let mut wasted = 0;
-        if !couplings.bends().is_empty() {
+        if !couplings.bends().is_empty() && !task.is_rough {
             let bent = Bent { matrix: &coupled, bends: couplings.bends() };
             let params = CgParams { max_iterations: params.max_iterations.min(MAX_BENT_ITERATIONS), ..params };
             let info = conjugate_gradients(&bent, &mut cycle, rhs, solution, &params, scratch).map_err(failure_of)?;

@@ -60,6 +60,8 @@ pub struct NewtonSolver {
     harmonic_guess: Option<Option<HarmonicGuess>>,
     /// Whether the limit on iterations is lifted.
     is_patient: bool,
+    /// Whether steps end within a frame.
+    is_passing: bool,
     /// Polled between iterations.
     interrupt: Interrupt,
     /// Iterations of this frame beyond ordinary ones.
@@ -81,6 +83,7 @@ impl NewtonSolver {
             unit_strain_force: 0.0,
             harmonic_guess: None,
             is_patient: false,
+            is_passing: false,
             interrupt: Interrupt::default(),
             hard_iterations: 0,
             work: Work::default(),
@@ -153,6 +156,7 @@ impl Solver for NewtonSolver {
             harmonic_guess: &mut self.harmonic_guess,
             largest_at_start: 0.0,
             is_patient: self.is_patient,
+            is_passing: self.is_passing,
             interrupt: &self.interrupt,
             hard_iterations_left: match self.params.budget {
                 Some(_) => usize::MAX,
@@ -214,6 +218,10 @@ impl Solver for NewtonSolver {
 
     fn prepare(&self, model: &Model, state: &mut State) {
         self.params.regime.prepare(model, state);
+    }
+
+    fn pass_through(&mut self, is_passing: bool) {
+        self.is_passing = is_passing;
     }
 
     fn begin_frame(&mut self) {

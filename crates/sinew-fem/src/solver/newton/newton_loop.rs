@@ -94,6 +94,8 @@ pub(super) struct NewtonLoop<'a> {
     pub max_stride: f64,
     /// Whether the limit on iterations is lifted.
     pub is_patient: bool,
+    /// Whether the step ends within a frame.
+    pub is_passing: bool,
     /// Polled in every iteration.
     pub interrupt: &'a Interrupt,
     /// Iterations beyond ordinary ones that remain for the frame.

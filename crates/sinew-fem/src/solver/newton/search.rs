@@ -147,7 +147,7 @@ impl NewtonLoop<'_> {
             self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             let start = Instant::now();
-            let solved = self.system.solve(&at, Task { shift, forcing, has_guess: false }, rhs, direction);
+            let solved = self.system.solve(&at, Task { shift, forcing, ..Task::default() }, rhs, direction);
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;
@@ -276,8 +276,10 @@ impl NewtonLoop<'_> {
             fraction = model.step_limits().map(limit).fold(1.0, f64::min);
         }
         let start = Instant::now();
-        // Points of rigid bodies move along arcs: a shorter path is a different path, so check it again.
-        let most = if model.kinematics.rigid_blocks().is_empty() { 1 } else { MAX_ARCS };
+        // Points of rigid bodies that are not driven move along arcs: a shorter path is a different path, so check it
+        // again.
+        let is_straight = model.driven.len() == model.rigid_bodies.len();
+        let most = if is_straight { 1 } else { MAX_ARCS };
         for _ in 0..most {
             if !self.problem.contact.has_barriers() {
                 break;
