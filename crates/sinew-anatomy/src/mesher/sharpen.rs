@@ -42,9 +42,17 @@ const MAX_TRIES: usize = 4;
 /// A step must lower the cost by this part of it.
 const GAIN: f64 = 0.05;
 
-/// Moves nodes to sharp edges; no squared sine of an angle becomes smaller than `floor`, or than it was. Returns how
-/// many moved.
-pub(crate) fn sharpen(raw: &mut RawMesh, solid: &dyn Solid, cell: f64, floor: f64) -> usize {
+/// What angles keep while nodes move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Floor {
+    /// No squared sine becomes smaller than this, or than it was.
+    OrAsItWas(f64),
+    /// None becomes smaller than this; nodes of cells below it stay.
+    Strict(f64),
+}
+
+/// Moves nodes to sharp edges. Returns how many moved.
+pub(crate) fn sharpen(raw: &mut RawMesh, solid: &dyn Solid, cell: f64, floor: Floor) -> usize {
     let faces = boundary_faces(raw);
     let shape = Shape { solid, cell };
     let mut far: Vec<[u32; 3]> = faces.par_iter().copied().filter(|face| shape.is_far(raw, face)).collect();
@@ -52,19 +60,29 @@ pub(crate) fn sharpen(raw: &mut RawMesh, solid: &dyn Solid, cell: f64, floor: f6
         return 0;
     }
     let constraint = Whole(solid);
+    let (floor, is_strict) = match floor {
+        Floor::OrAsItWas(floor) => (floor, false),
+        Floor::Strict(floor) => (floor, true),
+    };
     let search = Search { constraint: &constraint, cell, goal: floor, floors: [floor; 2] };
     let stars = Stars::new(raw);
     let fans = Fans::new(faces);
     let relaxation = Search { goal: RELAXED_DEGREES.to_radians().sin().powi(2), ..search };
     let mut state = State::new(raw.positions.len());
+    let may_move = |raw: &RawMesh, stars: &Stars, node: u32| {
+        let x = raw.positions[node as usize];
+        !is_strict || Star::new(raw, stars.of(node), node).worst(x, 0.0) >= floor
+    };
     for _ in 0..MAX_ROUNDS {
         let nodes = nodes_of(&far, raw);
         // What found no gain is tried again when something around has moved.
         let beside = state.open(inner_neighbors(&nodes, &stars, raw));
-        state.pass(raw, &stars, &beside, |raw, node| relaxation.better_position(raw, &stars, node));
+        state.pass(raw, &stars, &beside, |raw, node| {
+            may_move(raw, &stars, node).then(|| relaxation.better_position(raw, &stars, node)).flatten()
+        });
         let moved = state.pass(raw, &stars, &state.open(nodes), |raw, node| {
-            let fan = Fan::new(shape, fans.of(node), raw, node);
-            fan.better_position(raw, &stars, &search, node)
+            let fan = || Fan::new(shape, fans.of(node), raw, node);
+            may_move(raw, &stars, node).then(|| fan().better_position(raw, &stars, &search, node)).flatten()
         });
         if moved.is_empty() {
             break;

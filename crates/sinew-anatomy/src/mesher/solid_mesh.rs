@@ -6,7 +6,7 @@ use sinew_math::parallel::prelude::*;
 use super::improve::{floor, improve};
 use super::quality::dihedral_range_of;
 use super::separate::separate;
-use super::sharpen::sharpen;
+use super::sharpen::{Floor, sharpen};
 use super::stuff::{Extent, RawMesh, cutting};
 use super::{MeshError, MeshOptions, Meshed, MeshingReport};
 use crate::Solid;
@@ -31,7 +31,7 @@ pub fn mesh_solid(solid: &dyn Solid, options: &MeshOptions) -> Result<Meshed, Me
     }
     let thin_nodes = thin_nodes(&raw, solid, options.cell);
     let moved_nodes = if options.improve { improve(&mut raw, solid, options.cell) } else { 0 };
-    let sharpened_nodes = sharpen(&mut raw, solid, options.cell, floor());
+    let sharpened_nodes = sharpen(&mut raw, solid, options.cell, Floor::OrAsItWas(floor()));
     let (min_dihedral, max_dihedral) = dihedral_range_of(&raw.positions, &raw.tets);
     let report = MeshingReport {
         min_dihedral,

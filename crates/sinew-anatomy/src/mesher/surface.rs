@@ -4,7 +4,7 @@ use sinew_geometry::TriMesh;
 
 use super::improve::floor;
 use super::separate::{boundary_after_separation, separated_boundary};
-use super::sharpen::{has_far_faces, sharpen};
+use super::sharpen::{Floor, has_far_faces, sharpen};
 use super::stuff::{Extent, RawMesh, cutting};
 use super::{MeshError, MeshOptions};
 use crate::Solid;
@@ -26,7 +26,7 @@ pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
             // The cells of the inside give way to nodes at sharp edges.
             raw = cutting.cells(Extent::Near);
             let triangles = boundary_after_separation(&mut raw);
-            sharpen(&mut raw, solid, cell, floor());
+            sharpen(&mut raw, solid, cell, Floor::OrAsItWas(floor()));
             triangles
         }
     };

@@ -17,7 +17,7 @@ use self::push::Press;
 use super::condition::condition;
 use super::red::renumber;
 use super::refine::{Closure, balance, closed_cells};
-use super::sharpen::sharpen;
+use super::sharpen::{Floor, sharpen};
 use super::soup::Soup;
 use super::stuff::RawMesh;
 use super::tree::{MAX_DEPTH, Tree, TreeCell};
@@ -113,7 +113,7 @@ fn sharpened(
     let touches = |cell: &u32| raw.tets[*cell as usize].iter().any(|node| is_boundary[*node as usize]);
     raw.changed = (0..raw.tets.len() as u32).filter(touches).collect();
     let sine = |angle: f64| angle.sin().powi(2);
-    let count = sharpen(&mut raw, solid, options.cell, sine(options.floor).max(sine(options.ceiling)));
+    let count = sharpen(&mut raw, solid, options.cell, Floor::Strict(sine(options.floor).max(sine(options.ceiling))));
     (press.soup.positions, press.soup.tets) = (raw.positions, raw.tets);
     count
 }
