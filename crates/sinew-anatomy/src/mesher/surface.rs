@@ -57,12 +57,7 @@ fn whole(solid: &dyn Solid, cell: f64) -> Result<(RawMesh, Vec<[u32; 3]>), MeshE
 }
 
 /// Triangles with the nodes that they use.
-fn surface_of(
-    solid: &dyn Solid,
-    cell: f64,
-    raw: &RawMesh,
-    triangles: &[[u32; 3]],
-) -> Result<TriMesh, MeshError> {
+fn surface_of(solid: &dyn Solid, cell: f64, raw: &RawMesh, triangles: &[[u32; 3]]) -> Result<TriMesh, MeshError> {
     if triangles.is_empty() {
         return Err(MeshError::TooCoarse { cell, size: solid.bounds().size().max_component() });
     }

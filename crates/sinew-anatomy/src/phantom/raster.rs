@@ -111,14 +111,7 @@ impl Phantom {
     }
 
     /// Labels of some slices from slice `first` on, in the blocks that are wanted.
-    fn fill(
-        &self,
-        grid: &VoxelGrid,
-        first: usize,
-        part: &mut [u16],
-        flaws: &Flaws,
-        is_wanted: impl Fn(Aabb) -> bool,
-    ) {
+    fn fill(&self, grid: &VoxelGrid, first: usize, part: &mut [u16], flaws: &Flaws, is_wanted: impl Fn(Aabb) -> bool) {
         let [nx, ny, _] = grid.size;
         let (voxel, depth) = (grid.axes[(0, 0)], part.len() / (nx * ny));
         let noise = if flaws.noise > 0.0 { flaws.noise.min(2.0) } else { 0.0 };

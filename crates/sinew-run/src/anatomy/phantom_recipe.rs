@@ -29,12 +29,7 @@ const THINNEST: [f64; 2] = [0.75, 1.0];
 
 /// The recipe for an image of a phantom, with cells of a size \[m\] and a cover, if one is wanted \[m\]. Where `only` names
 /// muscles, no others get attachments, fibers and tendons.
-pub fn phantom_recipe(
-    image: &PhantomImage,
-    cell: f64,
-    cover: Option<f64>,
-    only: Option<&BTreeSet<String>>,
-) -> String {
+pub fn phantom_recipe(image: &PhantomImage, cell: f64, cover: Option<f64>, only: Option<&BTreeSet<String>>) -> String {
     let phantom = phantom_of(image.name);
     let mut text = format!(
         "#:schema ./sinew-recipe.schema.json\ntitle = \"The {} of the phantom\"\n\n[image]\n{}\n\n[mesh]\ncell = \"{}\"\n",
@@ -111,14 +106,7 @@ fn tendons(phantom: &Phantom, bellies: &[usize]) -> Vec<usize> {
     (0..phantom.tissues.len()).filter(|&i| is_of(&phantom.tissues[i])).collect()
 }
 
-fn write_muscle(
-    text: &mut String,
-    phantom: &Phantom,
-    muscle: &str,
-    image: &PhantomImage,
-    cell: f64,
-    is_whole: bool,
-) {
+fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &PhantomImage, cell: f64, is_whole: bool) {
     let without_tendons = image.without_tendons;
     let bellies = bellies(phantom, muscle);
     let tendons = tendons(phantom, &bellies);
