@@ -1,16 +1,14 @@
 //! Paint, answers, jiggle and maps of characters, through scenes and through the program.
 
-mod support;
-
 use std::f64::consts::PI;
 use std::path::Path;
 
+use crate::support::character::{arm, complaint, told, write};
+use crate::support::fresh_folder;
 use sinew_fem::{Command, Simulation};
 use sinew_math::Vec3;
 use sinew_run::compile::compile;
 use sinew_scene::{Character, Scene};
-use support::character::{arm, complaint, told, write};
-use support::fresh_folder;
 
 /// A scene of the arm in a folder.
 fn scene(folder: &Path, frame_rate: f64, rig: &str) -> Scene {

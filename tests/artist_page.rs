@@ -1,11 +1,10 @@
 //! The artist's report of a run with a character: the page shows the facts of `report.json`, also after a run was
 //! killed and resumed.
 
-mod support;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::support;
 use serde_json::Value;
 use sinew::prelude::*;
 

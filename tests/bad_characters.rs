@@ -1,16 +1,14 @@
 //! Characters with faults: all faults are reported at once, each with its cause and a remedy. Small ones do not stop a
 //! run, and a run that stops leaves no files.
 
-mod support;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::support::character::{arm, complaint, told, write};
+use crate::support::fresh_folder;
 use sinew_math::Vec3;
 use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_rig::{Rig, Transform, Weights};
-use support::character::{arm, complaint, told, write};
-use support::fresh_folder;
 
 /// Options of a quick run.
 const BRIEF: [&str; 8] = ["--cell", "2.5 cm", "--duration", "0.125 s", "--frame-rate", "8", "--contact", "none"];

@@ -1,12 +1,10 @@
 //! For any bad input, the program reports the cause, exits with status 2, leaves no files, and never panics.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{fresh_folder, root};
+use crate::support::{fresh_folder, root};
 
 /// A scene around a mesh; everything else is valid.
 fn scene_with_mesh(mesh: &str) -> String {

@@ -1,15 +1,14 @@
 //! Characters in contact with obstacles that come and go, and with themselves.
 
-mod support;
-
+use crate::support;
+use crate::support::flesh::{PREROLL, Stage, add_root, distance, skins};
+use crate::support::fresh_folder;
 use sinew_geometry::TriMesh;
 use sinew_geometry::mesh::vertex_normals;
 use sinew_geometry::procedural::icosphere;
 use sinew_math::Vec3;
 use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_rig::{Animation, Channel, Flesh, FleshParams, Interpolation, Keys, Rig};
-use support::flesh::{PREROLL, Stage, add_root, distance, skins};
-use support::fresh_folder;
 
 fn arm() -> Rig {
     let params = CharacterParams { edge: 0.016, seconds: 2.0, ..CharacterParams::of(Character::Arm) };

@@ -1,16 +1,14 @@
 //! Hard conditions for characters: long paths, full turns, mirrors, jumps, held poses, and all sizes.
 
-mod support;
-
 use std::f64::consts::TAU;
 use std::path::Path;
 
+use crate::support::flesh::{Stage, add_root, distance, skins};
+use crate::support::fresh_folder;
 use sinew_fem::Simulation;
 use sinew_math::{Quaternion, Vec3};
 use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_rig::{Animation, Channel, Interpolation, Keys, Rig, Transform};
-use support::flesh::{Stage, add_root, distance, skins};
-use support::fresh_folder;
 
 const FRAME_RATE: f64 = 24.0;
 const CELL: f64 = 0.016;

@@ -1,12 +1,10 @@
 //! Hard motions for flesh: fast ones, and random poses within the limits of joints.
 
-mod support;
-
+use crate::support::flesh::{PREROLL, Stage, next_skin};
+use crate::support::fresh_folder;
 use sinew_math::Vec3;
 use sinew_rig::characters::{BoneHint, Character, CharacterParams, bone_hints, generate};
 use sinew_rig::{Flesh, FleshParams, Performance, Rig};
-use support::flesh::{PREROLL, Stage, next_skin};
-use support::fresh_folder;
 
 /// Distance of a point to a segment.
 fn segment_distance(p: Vec3, [a, b]: [Vec3; 2]) -> f64 {

@@ -1,12 +1,10 @@
 //! The program from the user's point of view: exit status, streams, interruption, help.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{assert_generated, fresh_folder, root};
+use crate::support::{assert_generated, fresh_folder, root};
 
 /// A block that swings for a quarter of a second: small enough for every test, large enough for several threads.
 const BLOCK: &str = r#"

@@ -1,12 +1,10 @@
 //! `sinew compare`, `sweep` and `fit` from the user's point of view.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::support::fresh_folder;
 use serde_json::Value;
-use support::fresh_folder;
 
 /// A bar that is pulled, in equilibrium: fast enough for many runs.
 const BAR: &str = r#"

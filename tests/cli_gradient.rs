@@ -1,12 +1,10 @@
 //! `sinew gradient` from the user's point of view: compared with differences of whole runs, and with mistakes.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::character::{complaint, sinew};
+use crate::support::{fresh_folder, read};
 use serde_json::Value;
-use support::character::{complaint, sinew};
-use support::{fresh_folder, read};
 
 const INPUTS: [&str; 8] = [
     "tongue.activation.upper",

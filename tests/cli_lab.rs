@@ -1,11 +1,10 @@
 //! `sinew lab` and `sinew muscle` from the user's point of view.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::character::{complaint, told};
-use support::fresh_folder;
+use crate::support;
+use crate::support::character::{complaint, told};
+use crate::support::fresh_folder;
 
 fn strip() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenes/muscle/lab_strip.toml");

@@ -1,14 +1,12 @@
 //! `sinew mesh` from the user's point of view: files, tables and pictures.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::support::{fresh_folder, root};
 use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets, icosphere};
 use sinew_io::{CellShape, Field, LABEL, MeshData, WriteOptions};
 use sinew_math::Vec3;
-use support::{fresh_folder, root};
 
 fn mesh(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));

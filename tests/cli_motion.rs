@@ -1,14 +1,12 @@
 //! Motions from elsewhere, from the user's point of view: `sinew skin --motion`, `motion` of a rig, `sinew mesh info`.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::character::{arm, complaint, sinew, text, told, write};
+use crate::support::fresh_folder;
 use serde_json::Value;
 use sinew_rig::Rig;
 use sinew_rig::characters::{Character, CharacterParams, generate};
-use support::character::{arm, complaint, sinew, text, told, write};
-use support::fresh_folder;
 
 /// A torso that shrugs, and that motion as BVH.
 fn torso(folder: &Path) {

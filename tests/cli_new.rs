@@ -1,15 +1,13 @@
 //! `sinew new`, `play`, `status`, `completions` and `manual` from the user's point of view.
 
-mod support;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::support::{fresh_folder, root};
 use sinew_geometry::procedural::{TetPattern, box_tets, icosphere};
 use sinew_io::{MeshData, WriteOptions};
 use sinew_math::Vec3;
-use support::{fresh_folder, root};
 
 fn sinew(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));

@@ -1,15 +1,13 @@
 //! `sinew phantom` and `sinew anatomy` from the user's point of view.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::support::character::{complaint, sinew};
+use crate::support::fresh_folder;
 use sinew_io::image::{Voxels, load};
-use support::character::{complaint, sinew};
-use support::fresh_folder;
 
 /// The same labels come back from all formats, with their names, and the truth tells of the same labels.
 #[test]

@@ -1,13 +1,11 @@
 //! `sinew resume` continues whatever ended early, with what its folder knows; `sinew status` prints commands that work.
 #![cfg(unix)]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{fresh_folder, numbers, root};
+use crate::support::{fresh_folder, numbers, root};
 
 const BLOCK: &str = r#"
 duration = "1 s"

@@ -1,9 +1,9 @@
 //! `sinew character` and `sinew skin` from the user's point of view.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::character::{arm, complaint, told, write};
+use crate::support::fresh_folder;
 use sinew_fem::Simulation;
 use sinew_fem::force::Attachment;
 use sinew_geometry::TriMesh;
@@ -12,8 +12,6 @@ use sinew_io::load_rig;
 use sinew_math::{Quaternion, Vec3};
 use sinew_rig::{Channel, Interpolation, Keys, MorphTarget, Node, Part, Rig, Surface, Transform, Weights};
 use sinew_scene::Scene;
-use support::character::{arm, complaint, told, write};
-use support::fresh_folder;
 
 #[test]
 fn a_character_is_written_with_its_bones() {

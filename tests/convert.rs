@@ -1,13 +1,11 @@
 //! From a recording to every format, with the same numbers in all of them.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use crate::support::{fresh_folder, root};
 use sinew::scene::store::Recording;
-use support::{fresh_folder, root};
 
 fn sinew(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));

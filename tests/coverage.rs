@@ -1,10 +1,8 @@
 //! Checks of `docs/papers/coverage.toml`: it is complete and in order, and every proof exists.
 
-mod support;
-
 use std::fmt::Write;
 
-use support::{assert_generated, read, root};
+use crate::support::{assert_generated, read, root};
 
 const FILE: &str = "docs/papers/coverage.toml";
 

@@ -1,12 +1,10 @@
 //! Difficult characters through the built program, as a user without flags takes them.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::character::{arm, complaint, sinew, told, write};
+use crate::support::fresh_folder;
 use serde_json::Value;
-use support::character::{arm, complaint, sinew, told, write};
-use support::fresh_folder;
 
 /// Together these have every difficulty; `SINEW_FULL=1` takes the first eight besides.
 fn seeds() -> Vec<u64> {

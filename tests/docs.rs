@@ -1,10 +1,9 @@
 //! Checks of the written pages: paths exist, links lead somewhere, and nothing names the machine of an author.
 
-mod support;
-
 use std::path::Path;
 
-use support::{files, read, root};
+use crate::support;
+use crate::support::{files, read, root};
 
 /// Backquoted pieces of Markdown text outside of code blocks.
 fn backquoted(text: &str) -> Vec<String> {

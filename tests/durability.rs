@@ -1,14 +1,13 @@
 //! Files that a run has reported as written survive any failure of its process, its disk and its folder.
 #![cfg(unix)]
 
-mod support;
-
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support;
 use serde_json::Value;
 use sinew::scene::store::Recording;
 

@@ -2,16 +2,14 @@
 //! different poses, files of VRM, units and axes that are not ours. Each is read as the file means it, or refused with all
 //! causes at once.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::character::{arm, complaint, told, write};
+use crate::support::fresh_folder;
 use serde_json::{Value, json};
 use sinew_io::load_rig;
 use sinew_math::{Mat3, Quaternion, Vec3};
 use sinew_rig::{Affine, Channel, Flesh, FleshParams, Interpolation, Keys, Node, Rig, Transform};
-use support::character::{arm, complaint, told, write};
-use support::fresh_folder;
 
 /// Options of a quick run.
 const BRIEF: [&str; 8] = ["--cell", "2.5 cm", "--duration", "0.125 s", "--frame-rate", "8", "--contact", "none"];

@@ -1,11 +1,9 @@
 //! Pages agree with the code: figures, floors of crates, files with `unsafe`, versions; and the changelog has the right
 //! form.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::{files, read, root};
+use crate::support::{files, read, root};
 
 /// Phrases of pages with the constants they print. `{NAME}` is the value of `const NAME`, defined anywhere below
 /// `crates/`.
@@ -356,4 +354,19 @@ fn a_wrong_figure_and_a_hidden_unsafe_are_noticed() {
     ];
     assert_eq!(circles(&modules("c/src", &knot)), ["a", "b", "d"]);
     assert!(!has_unsafe("// unsafe") && !has_unsafe("\"unsafe\"") && !has_unsafe("#[allow(unused_unsafe)]"));
+}
+
+/// Cargo does not look for tests where one program has them all: a file that it does not name would never run.
+#[test]
+fn programs_of_tests_name_all_their_files() {
+    for folder in ["tests", "crates/sinew-io/tests", "crates/sinew-run/tests", "crates/sinew-scene/tests"] {
+        let named = read(&root().join(folder).join("all.rs"));
+        let manifest = read(&root().join(folder).with_file_name("Cargo.toml"));
+        for entry in std::fs::read_dir(root().join(folder)).unwrap().flatten() {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let Some(stem) = file.strip_suffix(".rs").filter(|stem| *stem != "all") else { continue };
+            let is_program = manifest.contains(&format!("name = \"{stem}\""));
+            assert!(is_program || named.contains(&format!("mod {stem};")), "{folder}/{file} is not in all.rs");
+        }
+    }
 }

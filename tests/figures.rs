@@ -1,14 +1,12 @@
 //! Figures for print: films, pictures that can be compared, and plots as files.
 #![cfg(unix)]
 
-mod support;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use support::fresh_folder;
+use crate::support::fresh_folder;
 
 const BLOCK: &str = r#"
 title = "A block sags"

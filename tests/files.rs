@@ -1,8 +1,7 @@
 //! No command loses a file of its user: it only deletes, replaces and overwrites its own files.
 #![cfg(unix)]
 
-mod support;
-
+use crate::support;
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,12 +1,10 @@
 //! The commands of the pages run as printed, page by page, in a folder of their own.
 #![cfg(unix)]
 
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 
-use support::{fresh_folder, read, root};
+use crate::support::{fresh_folder, read, root};
 
 /// Code blocks of a page in the given language.
 fn blocks(page: &str, language: &str) -> Vec<String> {

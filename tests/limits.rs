@@ -3,15 +3,13 @@
 //! All these cases were found by abusing the program for an hour: it ran out of memory, computed for minutes without
 //! output, printed `inf` and `NaN`, or ignored a mistake.
 
-mod support;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::character::{arm, complaint, sinew, text, told, write};
-use support::{fresh_folder, root};
+use crate::support::character::{arm, complaint, sinew, text, told, write};
+use crate::support::{fresh_folder, root};
 
 /// A run of a tenth of a second.
 const BLOCK: &str = r#"

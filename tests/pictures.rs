@@ -1,11 +1,9 @@
 //! Pictures are not the run: they change nothing in it, and it goes without them.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use support::fresh_folder;
+use crate::support::fresh_folder;
 
 const BLOCK: &str = r#"
 duration = "1 s"

@@ -1,17 +1,16 @@
 //! Killed runs continue with the same bits, for every scene.
 
-mod support;
-
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use crate::support;
+use crate::support::{frames_to_resume, numbers};
 use sinew::fem::StepReport;
 use sinew::prelude::*;
 use sinew::scene::run::Observer;
 use sinew::scene::spec::record::Output;
 use sinew::scene::store::Recording;
 use sinew::scene::value_table::ValueKind;
-use support::{frames_to_resume, numbers};
 
 /// Copies the run folder after a frame: a killed process leaves the same files behind.
 struct Snapshot {

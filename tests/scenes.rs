@@ -1,10 +1,9 @@
 //! Properties of all scene files: each is a test, each compiles (with `tests/resume.rs`), and those that validate stiffness detect a wrong
 //! stiffness.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
+use crate::support;
 use sinew::fem::material::Unit;
 use sinew::prelude::*;
 use sinew::scene::Override;

@@ -1,12 +1,10 @@
 //! `sinew skin --sweep`: many characters through many motions, one table.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::character::{arm, complaint, sinew, text, write};
+use crate::support::fresh_folder;
 use serde_json::Value;
-use support::character::{arm, complaint, sinew, text, write};
-use support::fresh_folder;
 
 /// A coarse and short shot.
 const BRIEF: [&str; 7] = ["--cells", "300", "--frame-rate", "8", "--contact", "none", "--sweep"];

@@ -1,13 +1,11 @@
 //! One signal ends the program in every stage: soon, with status 2, and with files that are complete or absent.
 #![cfg(unix)]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{fresh_folder, root};
+use crate::support::{fresh_folder, root};
 
 /// The documentation promises two seconds; a busy machine with few cores gets more.
 const SOON: Duration = Duration::from_secs(10);

@@ -1,11 +1,9 @@
 //! The frames of a character that are written, and the poses between them for motion blur.
 
-mod support;
-
 use std::path::Path;
 
-use support::character::{arm, complaint, told, write};
-use support::fresh_folder;
+use crate::support::character::{arm, complaint, told, write};
+use crate::support::fresh_folder;
 
 /// Options of a quick run.
 const BRIEF: [&str; 4] = ["--cell", "2.5 cm", "--contact", "none"];

@@ -1,16 +1,14 @@
 //! Normals of animated characters: they follow the skin, are single where the file has one, and double at hard edges.
 
-mod support;
-
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::support::character::{arm, told, write};
+use crate::support::fresh_folder;
 use serde_json::Value;
 use sinew_geometry::mesh::vertex_normals;
 use sinew_math::Vec3;
 use sinew_rig::{Part, Rig};
-use support::character::{arm, told, write};
-use support::fresh_folder;
 
 /// An arm with a hard edge across its wrist: vertices there exist twice, with normals that lean to either side.
 fn arm_with_a_hard_edge() -> Rig {

@@ -1,11 +1,9 @@
 //! Characters of coarse cells: bones leave thin flesh its freedom, and the gap of contact does not grow with the cells.
 
-mod support;
-
 use std::path::Path;
 
-use support::character::told;
-use support::fresh_folder;
+use crate::support::character::told;
+use crate::support::fresh_folder;
 
 /// The scene that `sinew skin` writes for a hand, with options.
 fn scene(folder: &Path, options: &[&str]) -> String {

@@ -80,7 +80,7 @@ impl Recipe {
         let only = only.map(|names| names.into_iter().collect());
         let model = aside(py, |interrupt| {
             let _entered = interrupt.enter();
-            anatomy::build(&self.recipe, &BuildOptions { folder: output.as_deref(), only, progress: None })
+            anatomy::build(&self.recipe, &BuildOptions { folder: output.as_deref(), only, ..BuildOptions::default() })
         })?;
         let model = model.map_err(|problem| error::scene(&problem))?;
         Ok(Model { model, folder: output })

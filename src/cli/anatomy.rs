@@ -69,6 +69,7 @@ fn build_model(arguments: &BuildArguments, console: Console) -> Result<Status, F
         folder: Some(&arguments.output),
         only: (!arguments.only.is_empty()).then(|| arguments.only.iter().cloned().collect()),
         progress: Some(&show),
+        ..BuildOptions::default()
     };
     let built = build(&recipe, &options);
     line.clear();

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::step::{Outcome, Verdict, cargo, target, test_counts};
+use crate::step::{Outcome, Verdict, cargo, share_recipes, target, test_counts};
 
 /// A test that waits for ever ends after this time instead of holding up all others. No test takes a tenth of it.
 const MAX_TIME: Duration = Duration::from_secs(20 * 60);
 
-/// Integration tests that take longest; they start first, so that at the end no core waits for one of them.
-const LONG: [&str; 7] =
-    ["bench_skin", "character_trials", "resume", "difficult", "piles", "character_contact", "scenes"];
+/// Integration tests that take longest, by file; they start first, so that at the end no core waits for one of them.
+const LONG: [&str; 8] =
+    ["cli_phantom", "bench_skin", "character_trials", "resume", "difficult", "piles", "character_contact", "scenes"];
 
 /// Number of tests whose times are printed.
 const SLOWEST: usize = 20;
@@ -40,6 +40,15 @@ struct Program {
 struct Job {
     program: Program,
     test: Option<String>,
+}
+
+impl Job {
+    /// Long tests first, then unit tests, a program of which is one job.
+    fn rank(&self) -> usize {
+        let Some(test) = &self.test else { return LONG.len() };
+        let file = test.split("::").next().unwrap_or_default();
+        LONG.iter().position(|name| *name == file).unwrap_or(LONG.len() + 1)
+    }
 }
 
 /// What came of it.
@@ -92,14 +101,7 @@ fn build() -> Result<Vec<Program>, String> {
     if !output.status.success() {
         return Err(format!("the build: {}", output.status));
     }
-    let mut programs: Vec<Program> = String::from_utf8_lossy(&output.stdout).lines().filter_map(program_of).collect();
-    // Long ones first, then unit tests, a program of which is one job.
-    let rank = |program: &Program| {
-        let place = LONG.iter().position(|name| !program.is_unit && program.name == *name);
-        place.unwrap_or(LONG.len() + usize::from(!program.is_unit))
-    };
-    programs.sort_by_key(rank);
-    Ok(programs)
+    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(program_of).collect())
 }
 
 /// The test program that a message of cargo is about.
@@ -117,10 +119,10 @@ fn program_of(message: &str) -> Option<Program> {
 
 /// All tests in the order in which they start, and the number of ignored ones.
 fn jobs_of(programs: &[Program]) -> Result<(VecDeque<Job>, usize), String> {
-    let (mut jobs, mut ignored) = (VecDeque::new(), 0);
+    let (mut jobs, mut ignored) = (Vec::new(), 0);
     for program in programs {
         if program.is_unit {
-            jobs.push_back(Job { program: program.clone(), test: None });
+            jobs.push(Job { program: program.clone(), test: None });
             continue;
         }
         let all = tests_of(program, &[])?;
@@ -129,7 +131,8 @@ fn jobs_of(programs: &[Program]) -> Result<(VecDeque<Job>, usize), String> {
         let wanted = all.into_iter().filter(|test| !skipped.contains(test));
         jobs.extend(wanted.map(|test| Job { program: program.clone(), test: Some(test) }));
     }
-    Ok((jobs, ignored))
+    jobs.sort_by_key(Job::rank);
+    Ok((jobs.into(), ignored))
 }
 
 fn tests_of(program: &Program, options: &[&str]) -> Result<Vec<String>, String> {
@@ -197,6 +200,7 @@ fn spawn(program: &Program, test: Option<&str>, is_full: bool, log: &Path) -> st
     if is_full {
         command.env("SINEW_FULL", "1");
     }
+    share_recipes(&mut command);
     // As many tests run side by side as there are cores: with more threads than that they would wait for one another.
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         command.env("RAYON_NUM_THREADS", "1");

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::dist;
 use crate::scenes;
-use crate::step::{Outcome, Verdict, binary, root, side_by_side, stream, target};
+use crate::step::{Outcome, Verdict, binary, root, share_recipes, side_by_side, stream, target};
 use crate::test::Options;
 use crate::turns::{self, Rank};
 use crate::venv::{self, Background, Environment, quietly};
@@ -189,6 +189,7 @@ fn parts(environment: &Environment, options: &Options) -> Vec<(String, Rank, Com
             .env("SINEW", binary("sinew"))
             .env("SINEW_TEST_THREADS", "1")
             .env("PYTHONPYCACHEPREFIX", venv::bytecode());
+        share_recipes(&mut command);
         if is_newer(&scenes::hashes(), &binary("sinew")) {
             command.env("SINEW_SCENE_HASHES", scenes::hashes());
         }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use crate::step::{Outcome, Verdict, binary, cargo, root, stream, target};
+use crate::step::{Outcome, Verdict, binary, cargo, root, share_recipes, stream, target};
 use crate::test::Options;
 
 /// Scenes with this suffix take minutes and run with `--full` only.
@@ -106,6 +106,7 @@ fn run_one(scene: &Path) -> Result<String, String> {
     } else {
         command.arg("--no-files");
     }
+    share_recipes(&mut command);
     let result = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start sinew: {error}"))?;
     match result.status.code() {
         Some(0) => {

@@ -74,6 +74,20 @@ pub fn binary(name: &str) -> PathBuf {
     target().join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
+/// Lets a command keep stages of recipes that scenes build for the other commands of this run.
+pub fn share_recipes(command: &mut Command) {
+    command.env("SINEW_CACHE", recipes());
+}
+
+/// Forgets stages of earlier runs: a program that has changed must not get its results from an older one.
+pub fn forget_recipes() {
+    let _ = std::fs::remove_dir_all(recipes());
+}
+
+fn recipes() -> PathBuf {
+    target().join("recipes")
+}
+
 /// Cargo with arguments, in the root of the repository.
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -15,7 +15,7 @@ use crate::programs;
 use crate::python;
 use crate::rustdoc;
 use crate::scenes;
-use crate::step::{Outcome, Verdict, cargo, refused, root, set_label, stream, target};
+use crate::step::{Outcome, Verdict, cargo, forget_recipes, refused, root, set_label, stream, target};
 use crate::turns::{self, Rank};
 
 /// Options of the chore.
@@ -82,6 +82,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         eprintln!("error: no step has that name; there are: {}", names.join(", "));
         return ExitCode::from(2);
     }
+    forget_recipes();
     PREPARATIONS.iter().filter(|(name, _)| options.wants(name)).for_each(|(_, prepare)| prepare());
     let mut outcomes = run_all(&first, &options);
     std::thread::scope(|scope| {

@@ -3,13 +3,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 use crate::step::target;
 
 /// Names to try for Python 3.
 const INTERPRETERS: [&str; 2] = ["python3", "python"];
+
+const UV_VERSION: &str = "uv==0.13.8";
 
 /// Where Python keeps compiled modules (`PYTHONPYCACHEPREFIX`), so that none appear among our sources.
 pub fn bytecode() -> PathBuf {
@@ -54,16 +56,10 @@ impl Environment {
             return Ok(());
         }
         std::fs::create_dir_all(&self.folder).map_err(|error| error.to_string())?;
-        let mut pip = match self.pip() {
-            Ok(pip) => pip,
-            Err(_) => {
-                self.create()?;
-                self.pip()?
-            }
-        };
-        // Most modules of these packages are never imported: Python compiles those that are.
-        pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
-        quietly("pip", &mut pip)?;
+        if self.pip().is_err() {
+            self.create()?;
+        }
+        self.install_packages(requirements)?;
         if !npm_packages.is_empty() {
             let mut npm = Command::new("npm");
             npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"])
@@ -72,6 +68,20 @@ impl Environment {
             quietly("npm", &mut npm)?;
         }
         std::fs::write(stamp, wanted).map_err(|error| error.to_string())
+    }
+
+    /// Installs a list of Python packages with uv, which takes a fifth of the processor time of pip, or else with pip.
+    fn install_packages(&self, requirements: &Path) -> Result<(), String> {
+        if let Some(mut uv) = uv() {
+            uv.args(["pip", "install", "--quiet", "--python"]).arg(self.python()).arg("-r").arg(requirements);
+            if quietly("uv", &mut uv).is_ok() {
+                return Ok(());
+            }
+        }
+        // Most modules of these packages are never imported: Python compiles those that are.
+        let mut pip = self.pip()?;
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
+        quietly("pip", &mut pip)
     }
 
     /// Installs one package from a file, replacing an older one.
@@ -112,6 +122,27 @@ impl Environment {
         make(&["--without-pip"])?;
         if self.pip().is_ok() { Ok(()) } else { make(&[]) }
     }
+}
+
+/// The program uv, in an environment of its own; none where there is no such package.
+fn uv() -> Option<Command> {
+    static UV: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let install = || {
+        let tools = Environment::new(target().join("uv"));
+        let program = tools.python().with_file_name(format!("uv{}", std::env::consts::EXE_SUFFIX));
+        if !program.is_file() {
+            std::fs::create_dir_all(&tools.folder).ok()?;
+            tools.create().ok()?;
+            quietly("pip", tools.pip().ok()?.args(["install", "--quiet", UV_VERSION])).ok()?;
+        }
+        Some(program)
+    };
+    let mut uv = Command::new(UV.get_or_init(install).as_ref()?);
+    // It does not read the settings of pip.
+    if let Ok(index) = std::env::var("PIP_INDEX_URL") {
+        uv.env("UV_DEFAULT_INDEX", index);
+    }
+    Some(uv)
 }
 
 /// An installation that runs while other steps build and test.

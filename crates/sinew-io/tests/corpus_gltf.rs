@@ -9,7 +9,7 @@ use sinew_io::{CellShape, MeshData, gltf, load};
 use sinew_math::Vec3;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/gltf")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus/gltf")
 }
 
 fn corpus(name: &str) -> MeshData {

@@ -9,7 +9,7 @@ use sinew_io::{CellShape, LABEL, MeshData, ReadError, VolumeOptions, WriteOption
 use sinew_math::Vec3;
 
 fn corpus(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus").join(folder)
 }
 
 fn read(name: &str) -> MeshData {

@@ -15,7 +15,7 @@ const SIZE: [usize; 3] = [5, 4, 3];
 const SINGLE: f64 = 3e-8;
 
 fn corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/image").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus/image").join(name)
 }
 
 fn load(name: &str) -> ImageData {

@@ -7,7 +7,7 @@ use sinew_io::{CellShape, LABEL, MeshData, VolumeOptions, abaqus, febio, load};
 use sinew_math::Vec3;
 
 fn corpus(format: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(format)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus").join(format)
 }
 
 fn read(format: &str, name: &str) -> MeshData {

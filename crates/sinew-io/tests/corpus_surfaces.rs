@@ -17,7 +17,7 @@ fn prism() -> f64 {
 }
 
 fn corpus(format: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(format)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus").join(format)
 }
 
 fn read(format: &str, name: &str) -> MeshData {

@@ -10,7 +10,7 @@ use sinew_io::{CellGroup, CellShape, MeshData, ReadError, VolumeOptions, vtk, vt
 use sinew_math::Vec3;
 
 fn folder(format: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(format)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus").join(format)
 }
 
 fn bytes(format: &str, name: &str) -> Vec<u8> {

@@ -387,7 +387,8 @@ fn bad_series_are_told_at_the_slice() {
 #[test]
 fn folders_without_spacing_or_with_gaps_are_told() {
     let slice =
-        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/image/png/gray/s8.png")).unwrap();
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus/image/png/gray/s8.png"))
+            .unwrap();
     let files =
         |names: &[&str]| names.iter().map(|name| ((*name).into(), slice.clone())).collect::<Vec<(String, Vec<u8>)>>();
     told(read_folder(files(&["1.png"]), None), &["no spacing", "spacing.txt"]);

@@ -8,7 +8,7 @@ use sinew_io::{MeshData, NoCompanions, image, load, osu, outline};
 use sinew_math::Vec3;
 
 fn corpus(name: &str) -> MeshData {
-    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name)).unwrap()
+    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus").join(name)).unwrap()
 }
 
 /// Volume by the divergence theorem; an error unless the surface is closed.
@@ -119,7 +119,7 @@ fn scans_are_made_coarser_in_the_image() {
 /// A tube of 10 × 10 mm around a hole of 6 × 6 mm with a rod of 2 × 2 mm: areas by counting pixels of 0.25 mm².
 #[test]
 fn contours_are_filled_with_their_holes() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/image/contours/hand-tube.contours");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sinew-io/tests/corpus/image/contours/hand-tube.contours");
     let image = image::load(&path).unwrap();
     assert!(image.spacing().distance(Vec3::new(0.5e-3, 0.5e-3, 2e-3)) < 1e-12);
     let counts = image.label_counts();

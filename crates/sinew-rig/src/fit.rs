@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn joints_stray_when_their_skeleton_has_another_size() {
         for character in Character::ALL {
-            let mut rig = generate(&CharacterParams::of(character)).unwrap();
+            let edge = 1.7 * character.usual_edge();
+            let mut rig = generate(&CharacterParams { edge, ..CharacterParams::of(character) }).unwrap();
             let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
             assert_eq!(flesh.strays(), [], "{character:?}");
             // In centimeters.

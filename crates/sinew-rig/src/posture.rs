@@ -104,6 +104,8 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use sinew_math::Vec3;
 
     use super::*;
@@ -114,7 +116,9 @@ mod tests {
 
     /// A torso with joints of legs, under a root.
     fn human(root: Affine, map: bool) -> Rig {
-        let mut rig = generate(&CharacterParams::of(Character::Torso)).unwrap();
+        static TORSO: OnceLock<Rig> = OnceLock::new();
+        let coarse = CharacterParams { edge: 0.02, ..CharacterParams::of(Character::Torso) };
+        let mut rig = TORSO.get_or_init(|| generate(&coarse).unwrap()).clone();
         let root_node = rig.nodes.len();
         rig.nodes.iter_mut().for_each(|node| node.parent = node.parent.or(Some(root_node)));
         let mut add = |name: &str, transform: Transform, parent: Option<usize>| {

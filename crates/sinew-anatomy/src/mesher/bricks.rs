@@ -152,6 +152,13 @@ impl Bricks {
         (found != OUTSIDE).then_some(found as usize)
     }
 
+    /// Whether the surface may pass through a brick or one that touches it.
+    pub fn is_near_surface(&self, brick: usize) -> bool {
+        let at = self.bricks[brick].at;
+        let near = (0..27).map(|k| [at[0] + k % 3 - 1, at[1] + k / 3 % 3 - 1, at[2] + k / 9 - 1]);
+        near.into_iter().filter_map(|at| self.find(at)).any(|other| self.bricks[other].mixed.is_some())
+    }
+
     /// The brick and the local number of a node; `None` outside.
     #[inline]
     pub fn find_node(&self, node: Node) -> Option<(usize, usize)> {

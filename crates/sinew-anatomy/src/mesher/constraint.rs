@@ -81,6 +81,11 @@ impl Sheets {
         sheets
     }
 
+    /// Unit normal of the first plane; zero if there is none.
+    pub fn normal(&self) -> Vec3 {
+        if self.count == 0 { Vec3::zero() } else { self.normals[0].normalized() }
+    }
+
     /// The part of a vector that is in all planes.
     fn beside(&self, v: Vec3) -> Vec3 {
         let [a, b, _] = self.normals;

@@ -43,10 +43,13 @@ pub(crate) fn separated_boundary(raw: &mut RawMesh) -> Option<Vec<[u32; 3]>> {
 }
 
 /// Triangles of the boundary of raw cells after parts are taken apart, outward.
-pub(crate) fn whole_boundary(raw: &mut RawMesh) -> Vec<[u32; 3]> {
-    separate(raw);
-    let cells = (0..raw.tets.len() as u32).collect();
-    Work { may_bound: vec![true; raw.positions.len()], cells, is_dropped: BTreeSet::new() }.faces(raw)
+pub(crate) fn boundary_after_separation(raw: &mut RawMesh) -> Vec<[u32; 3]> {
+    let (_, work) = Work::run(raw);
+    let faces = work.faces(raw);
+    match work.finish(raw) {
+        Some(numbers) => faces.into_iter().map(|face| face.map(|node| numbers[node as usize])).collect(),
+        None => faces,
+    }
 }
 
 struct Work {
@@ -162,10 +165,10 @@ impl Work {
         self.cells = (0..raw.tets.len() as u32).into_par_iter().filter(touches).collect();
     }
 
-    /// Takes dropped cells and nodes without cells away.
-    fn finish(self, raw: &mut RawMesh) {
+    /// Takes dropped cells and nodes without cells away; returns the new numbers of nodes if there were any.
+    fn finish(self, raw: &mut RawMesh) -> Option<Vec<u32>> {
         if self.is_dropped.is_empty() {
-            return;
+            return None;
         }
         let mut numbers = vec![u32::MAX; raw.tets.len()];
         let mut kept = 0;
@@ -178,7 +181,7 @@ impl Work {
         let old = std::mem::take(&mut raw.tets);
         raw.tets = old.into_iter().zip(&numbers).filter(|(_, n)| **n != u32::MAX).map(|(tet, _)| tet).collect();
         raw.changed = raw.changed.iter().map(|cell| numbers[*cell as usize]).filter(|n| *n != u32::MAX).collect();
-        raw.drop_unused_nodes();
+        Some(raw.drop_unused_nodes())
     }
 }
 
@@ -189,8 +192,8 @@ impl RawMesh {
         (b - a).dot((c - a).cross(d - a)) / 6.0
     }
 
-    /// Takes nodes without cells away.
-    fn drop_unused_nodes(&mut self) {
+    /// Takes nodes without cells away; returns the new numbers of all.
+    fn drop_unused_nodes(&mut self) -> Vec<u32> {
         let mut numbers = vec![u32::MAX; self.positions.len()];
         self.tets.as_flattened().iter().for_each(|node| numbers[*node as usize] = 0);
         let mut kept = 0;
@@ -205,6 +208,7 @@ impl RawMesh {
         self.positions.truncate(kept as usize);
         self.on_surface.truncate(kept as usize);
         self.tets.iter_mut().for_each(|tet| *tet = tet.map(|node| numbers[node as usize]));
+        numbers
     }
 }
 

@@ -16,12 +16,16 @@ use super::stuff::RawMesh;
 use crate::Solid;
 
 /// Distance from the surface, in cells, above which the middle of a face or of an edge is far.
-const FAR: f64 = 0.2;
+const FAR: f64 = 0.25;
 /// Distance in cells that costs nothing: faces across a smooth place have it.
 const FREE: f64 = 0.15;
 /// Least slope of a distance that is believed: lower bounds of distances are flatter than 1.
 const LEAST_SLOPE: f64 = 0.3;
-/// Steps in cells, largest first.
+/// Parts of the way to an edge that a node tries first.
+const EDGE_PARTS: [f64; 3] = [1.0, 0.8, 0.5];
+/// Squared sine of the angle between normals from which on there is an edge between them.
+const SHARP: f64 = 0.15;
+/// Steps in cells, largest first, if that was not enough.
 const STEPS: [f64; 4] = [0.2, 0.1, 0.05, 0.025];
 /// Steps of one size that a node may take in a round.
 const MAX_REPEATS: usize = 4;
@@ -32,8 +36,11 @@ const RELAXED_DEGREES: f64 = 35.0;
 /// |φ| in cells at the end, which is that of cuts, and Newton steps to it.
 const ON_SURFACE: f64 = 1e-7;
 const MAX_RETURNS: usize = 12;
+/// The same for steps that are only tried.
+const NEAR_SURFACE: f64 = 1e-3;
+const MAX_TRIES: usize = 4;
 /// A step must lower the cost by this part of it.
-const GAIN: f64 = 0.01;
+const GAIN: f64 = 0.05;
 
 /// Moves nodes to sharp edges; no squared sine of an angle becomes smaller than `floor`, or than it was. Returns how
 /// many moved.
@@ -56,7 +63,7 @@ pub(crate) fn sharpen(raw: &mut RawMesh, solid: &dyn Solid, cell: f64, floor: f6
         let beside = state.open(inner_neighbors(&nodes, &stars, raw));
         state.pass(raw, &stars, &beside, |raw, node| relaxation.better_position(raw, &stars, node));
         let moved = state.pass(raw, &stars, &state.open(nodes), |raw, node| {
-            let fan = Fan { faces: fans.of(node), shape };
+            let fan = Fan::new(shape, fans.of(node), raw, node);
             fan.better_position(raw, &stars, &search, node)
         });
         if moved.is_empty() {
@@ -103,18 +110,26 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    /// Distance of a point from the surface in cells; below [`FREE`] a lower bound.
-    fn off(&self, p: Vec3) -> f64 {
-        let bound = self.solid.distance(p).abs() / self.cell;
-        if bound < LEAST_SLOPE * FREE {
-            return bound;
-        }
-        bound / self.solid.gradient(p, 0.05 * self.cell).norm().clamp(LEAST_SLOPE, 1.0)
+    /// Lower bound of the distance of a point from the surface in cells.
+    fn bound(&self, p: Vec3) -> f64 {
+        self.solid.distance(p).abs() / self.cell
+    }
+
+    fn gradient(&self, p: Vec3) -> Vec3 {
+        self.solid.gradient(p, 0.05 * self.cell)
+    }
+
+    /// How much of the distance its bound is near a point.
+    fn slope(&self, p: Vec3) -> f64 {
+        self.gradient(p).norm().clamp(LEAST_SLOPE, 1.0)
     }
 
     /// Whether one of the middles of a face is far from the surface.
     fn is_far(&self, raw: &RawMesh, face: &[u32; 3]) -> bool {
-        self.middles(raw, face).any(|p| self.off(p) > FAR)
+        self.middles(raw, face).any(|p| {
+            let bound = self.bound(p);
+            bound > FAR || bound > LEAST_SLOPE * FAR && bound > FAR * self.slope(p)
+        })
     }
 
     /// The middles of a face and of its edges.
@@ -159,21 +174,44 @@ impl Fans {
 
 /// The faces around a node.
 struct Fan<'a> {
-    faces: &'a [[u32; 3]],
     shape: Shape<'a>,
+    /// The other nodes of each face, in its order.
+    spokes: Vec<[Vec3; 2]>,
+    /// Normals of the surface at the first of these.
+    normals: Vec<Vec3>,
+    /// Slopes of the distance about the middles of each face and of its first edge.
+    slopes: Vec<[f64; 2]>,
 }
 
-impl Fan<'_> {
+impl<'a> Fan<'a> {
+    fn new(shape: Shape<'a>, faces: &[[u32; 3]], raw: &RawMesh, node: u32) -> Self {
+        let start = raw.positions[node as usize];
+        let spokes = |face: &[u32; 3]| {
+            let at = face.iter().position(|other| *other == node).unwrap_or(0);
+            [1, 2].map(|k| raw.positions[face[(at + k) % 3] as usize])
+        };
+        let spokes: Vec<[Vec3; 2]> = faces.iter().map(spokes).collect();
+        let gradients: Vec<Vec3> = spokes.iter().map(|[b, _]| shape.gradient(*b)).collect();
+        let slope = |gradient: Vec3| gradient.norm().clamp(LEAST_SLOPE, 1.0);
+        let own = slope(shape.gradient(start));
+        let slopes = gradients.iter().map(|gradient| [0.5 * (own + slope(*gradient)); 2]).collect();
+        let normals = gradients.into_iter().map(Vec3::normalized).collect();
+        Self { shape, spokes, normals, slopes }
+    }
+
+    /// The middles of a face with the node at p and of its first edge: each edge at the node comes once.
+    fn middles(p: Vec3, [b, c]: &[Vec3; 2]) -> [Vec3; 2] {
+        [(p + *b + *c) / 3.0, (p + *b) * 0.5]
+    }
+
     /// How far the faces and edges around the node are from the surface with the node at p; infinite once it is not below
     /// `enough`.
-    fn cost(&self, raw: &RawMesh, node: u32, p: Vec3, enough: f64) -> f64 {
+    fn cost(&self, p: Vec3, enough: f64) -> f64 {
         let mut sum = 0.0;
-        let excess = |q: Vec3| (self.shape.off(q) - FREE).max(0.0).powi(4);
-        for face in self.faces {
-            let at = face.iter().position(|other| *other == node).unwrap_or(0);
-            let [b, c] = [1, 2].map(|k| raw.positions[face[(at + k) % 3] as usize]);
-            // Each edge at the node once.
-            sum += excess((p + b + c) / 3.0) + excess((p + b) * 0.5);
+        for (spokes, slopes) in self.spokes.iter().zip(&self.slopes) {
+            for (middle, slope) in Self::middles(p, spokes).into_iter().zip(slopes) {
+                sum += (self.shape.bound(middle) / slope - FREE).max(0.0).powi(4);
+            }
             if sum >= enough {
                 return f64::INFINITY;
             }
@@ -186,44 +224,85 @@ impl Fan<'_> {
         let star = Star::new(raw, stars.of(node), node);
         let start = raw.positions[node as usize];
         let least = search.goal.min(star.worst(start, -1.0));
-        let mut best = (self.cost(raw, node, start, f64::INFINITY), start);
+        let trial = Trial { fan: self, star: &star, least };
+        let mut best = (self.cost(start, f64::INFINITY), start);
+        let mut track = search.track(node, start);
+        let edges: Vec<Vec3> = self.ways_to_edges(start, track.sheets.normal()).collect();
+        let ways = edges.iter().flat_map(|way| EDGE_PARTS.map(|part| *way * part));
+        best = trial.best_step(best, ways, &track);
         for step in STEPS {
+            if best.0 <= (FAR - FREE).powi(4) {
+                break;
+            }
             for _ in 0..MAX_REPEATS {
-                let track = search.track(node, best.1);
-                let mut next = best;
-                for direction in track.sheets.directions() {
-                    let p = best.1 + direction * (step * self.shape.cell);
-                    // Most steps that fail do so before the return, which moves by the square of the step only.
-                    if star.worst(p, 0.8 * least) <= 0.8 * least {
-                        continue;
-                    }
-                    let Some(p) = self.returned(p, &track) else { continue };
-                    if star.worst(p, least) <= least {
-                        continue;
-                    }
-                    let cost = self.cost(raw, node, p, next.0.min((1.0 - GAIN) * best.0));
-                    if cost < next.0 {
-                        next = (cost, p);
-                    }
+                if best.1 != start {
+                    track = search.track(node, best.1);
                 }
+                let ways = track.sheets.directions().into_iter().map(|direction| direction * (step * self.shape.cell));
+                let next = trial.best_step(best, ways, &track);
                 if next.1 == best.1 {
                     break;
                 }
                 best = next;
             }
         }
-        (best.1 != start).then_some(best.1)
+        if best.1 == start {
+            return None;
+        }
+        let p = self.returned(best.1, &search.track(node, best.1), ON_SURFACE, MAX_RETURNS)?;
+        (star.worst(p, least) > least).then_some(p)
+    }
+
+    /// Ways along the tangent plane of the node to those of the nodes around it that face elsewhere.
+    fn ways_to_edges(&self, start: Vec3, normal: Vec3) -> impl Iterator<Item = Vec3> {
+        self.spokes.iter().zip(&self.normals).filter_map(move |([b, _], other)| {
+            let across = *other - normal * normal.dot(*other);
+            let square = across.norm_squared();
+            let way = across * (other.dot(*b - start) / square);
+            (square > SHARP && way.norm() < self.shape.cell).then_some(way)
+        })
     }
 
     /// The point of the surface below p along the normal of the track.
-    fn returned(&self, mut p: Vec3, track: &Track) -> Option<Vec3> {
-        for _ in 0..MAX_RETURNS {
+    fn returned(&self, mut p: Vec3, track: &Track, near: f64, steps: usize) -> Option<Vec3> {
+        for _ in 0..steps {
             let distance = self.shape.solid.distance(p);
-            if distance.abs() <= ON_SURFACE * self.shape.cell {
+            if distance.abs() <= near * self.shape.cell {
                 return Some(p);
             }
             p -= track.sheets.way([distance, 0.0, 0.0]);
         }
         None
+    }
+}
+
+/// Where a node may step.
+struct Trial<'a> {
+    fan: &'a Fan<'a>,
+    star: &'a Star,
+    /// The squared sine that no angle goes below.
+    least: f64,
+}
+
+impl Trial<'_> {
+    /// The best of some steps from a place with its cost, if any is a gain.
+    fn best_step(&self, from: (f64, Vec3), ways: impl IntoIterator<Item = Vec3>, track: &Track) -> (f64, Vec3) {
+        let mut best = ((1.0 - GAIN) * from.0, from.1);
+        for way in ways {
+            let p = from.1 + way;
+            // Most steps that fail do so before the return, which moves by the square of the step only.
+            if self.star.worst(p, 0.8 * self.least) <= 0.8 * self.least {
+                continue;
+            }
+            let Some(p) = self.fan.returned(p, track, NEAR_SURFACE, MAX_TRIES) else { continue };
+            if self.star.worst(p, self.least) <= self.least {
+                continue;
+            }
+            let cost = self.fan.cost(p, best.0);
+            if cost < best.0 {
+                best = (cost, p);
+            }
+        }
+        if best.1 == from.1 { from } else { best }
     }
 }

@@ -7,7 +7,7 @@ use super::improve::{floor, improve};
 use super::quality::dihedral_range_of;
 use super::separate::separate;
 use super::sharpen::sharpen;
-use super::stuff::{Extent, RawMesh, stuff};
+use super::stuff::{Extent, RawMesh, cutting};
 use super::{MeshError, MeshOptions, Meshed, MeshingReport};
 use crate::Solid;
 
@@ -24,7 +24,7 @@ const DEPTHS: [f64; 3] = [0.5, 1.0, 1.5];
 /// [`MeshError`] for an empty solid, one that is smaller than a cell or has too many cells, and distances that are not
 /// finite.
 pub fn mesh_solid(solid: &dyn Solid, options: &MeshOptions) -> Result<Meshed, MeshError> {
-    let mut raw = stuff(solid, options, Extent::Whole)?;
+    let mut raw = cutting(solid, options)?.cells(Extent::Whole);
     let separation = separate(&mut raw);
     if raw.tets.is_empty() {
         return Err(MeshError::TooCoarse { cell: options.cell, size: solid.bounds().size().max_component() });

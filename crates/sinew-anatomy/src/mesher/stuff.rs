@@ -21,6 +21,8 @@ use crate::Solid;
 pub(crate) enum Extent {
     /// All inside.
     Whole,
+    /// Those in bricks at the surface and beside: all around the nodes of what the surface changes.
+    Near,
     /// Only those that touch the surface or that the surface changes.
     Shell,
 }
@@ -36,16 +38,11 @@ pub(crate) struct RawMesh {
     pub changed: Vec<u32>,
 }
 
-/// Fills a solid.
-pub(crate) fn stuff(solid: &dyn Solid, options: &MeshOptions, extent: Extent) -> Result<RawMesh, MeshError> {
+/// Where a solid cuts the lattice.
+pub(crate) fn cutting(solid: &dyn Solid, options: &MeshOptions) -> Result<Cutting, MeshError> {
     let lattice = Lattice { cell: options.cell };
-    let bounds = solid.bounds();
-    let bricks = Bricks::new(lattice, &bounds, options.max_cells, &|p| solid.distance(p))?;
-    let raw = Cutting::new(bricks, solid).cells(extent);
-    if raw.tets.is_empty() {
-        return Err(MeshError::TooCoarse { cell: options.cell, size: bounds.size().max_component() });
-    }
-    Ok(raw)
+    let bricks = Bricks::new(lattice, &solid.bounds(), options.max_cells, &|p| solid.distance(p))?;
+    Ok(Cutting::new(bricks, solid))
 }
 
 /// Cells of one brick; nodes are numbered through all bricks, first the lattice's own, then the cuts of each.
@@ -86,7 +83,12 @@ impl Cutting {
     fn brick_cells(&self, brick: usize, first: &[u32], extent: Extent) -> BrickCells {
         let mut cells = BrickCells { tets: Vec::new(), changed: Vec::new() };
         let is_inside = self.bricks.bricks[brick].mixed.is_none();
-        if is_inside && extent == Extent::Shell {
+        let is_left_out = match extent {
+            Extent::Whole => false,
+            Extent::Near => !self.bricks.is_near_surface(brick),
+            Extent::Shell => is_inside,
+        };
+        if is_left_out {
             return cells;
         }
         let corner = Corner::new(self, brick, first);
@@ -97,7 +99,7 @@ impl Cutting {
                 let slots = offsets.map(|offset| base + offset);
                 let signs = slots.map(|slot| corner.signs[slot]);
                 if signs == [-1; 4] {
-                    if extent == Extent::Whole {
+                    if extent != Extent::Shell {
                         cells.tets.push(slots.map(|slot| corner.numbers[slot]));
                     }
                 } else if signs.contains(&-1) {

@@ -3,9 +3,9 @@
 use sinew_geometry::TriMesh;
 
 use super::improve::floor;
-use super::separate::{separated_boundary, whole_boundary};
+use super::separate::{boundary_after_separation, separated_boundary};
 use super::sharpen::{has_far_faces, sharpen};
-use super::stuff::{Extent, RawMesh, stuff};
+use super::stuff::{Extent, RawMesh, cutting};
 use super::{MeshError, MeshOptions};
 use crate::Solid;
 
@@ -18,13 +18,14 @@ use crate::Solid;
 /// # Errors
 /// [`MeshError`] as for tetrahedra.
 pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
-    let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Shell)?;
+    let cutting = cutting(solid, &MeshOptions::new(cell))?;
+    let mut raw = cutting.cells(Extent::Shell);
     let triangles = match separated_boundary(&mut raw) {
         Some(triangles) if !has_far_faces(&raw, solid, cell) => triangles,
         _ => {
             // The cells of the inside give way to nodes at sharp edges.
-            let (whole, triangles) = whole(solid, cell)?;
-            raw = whole;
+            raw = cutting.cells(Extent::Near);
+            let triangles = boundary_after_separation(&mut raw);
             sharpen(&mut raw, solid, cell, floor());
             triangles
         }
@@ -37,23 +38,13 @@ pub fn isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
 /// # Errors
 /// [`MeshError`] as for tetrahedra.
 pub fn rough_isosurface(solid: &dyn Solid, cell: f64) -> Result<TriMesh, MeshError> {
-    let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Shell)?;
-    let triangles = match separated_boundary(&mut raw) {
-        Some(triangles) => triangles,
-        None => {
-            let (whole, triangles) = whole(solid, cell)?;
-            raw = whole;
-            triangles
-        }
-    };
+    let cutting = cutting(solid, &MeshOptions::new(cell))?;
+    let mut raw = cutting.cells(Extent::Shell);
+    let triangles = separated_boundary(&mut raw).unwrap_or_else(|| {
+        raw = cutting.cells(Extent::Near);
+        boundary_after_separation(&mut raw)
+    });
     surface_of(solid, cell, &raw, &triangles)
-}
-
-/// The solid with its inside, and the boundary of that.
-fn whole(solid: &dyn Solid, cell: f64) -> Result<(RawMesh, Vec<[u32; 3]>), MeshError> {
-    let mut raw = stuff(solid, &MeshOptions::new(cell), Extent::Whole)?;
-    let triangles = whole_boundary(&mut raw);
-    Ok((raw, triangles))
 }
 
 /// Triangles with the nodes that they use.

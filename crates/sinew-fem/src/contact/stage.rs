@@ -15,7 +15,6 @@ mod features;
 mod lagged;
 mod merge;
 mod obstacles;
-mod parted;
 mod parting;
 mod speculative;
 mod sweep;
@@ -167,8 +166,6 @@ pub(crate) struct ContactStage {
     spare_known: bool,
     spare_ends: [Vec<Vec3>; 2],
     spare_candidates: Candidates,
-    /// Whether each candidate may come near, while that is found out.
-    is_near: Vec<bool>,
     /// Vertices that half-spaces act on, each with the index of its half-space.
     plane_vertices: Vec<[u32; 2]>,
     flesh: Option<MaterialSpace>,

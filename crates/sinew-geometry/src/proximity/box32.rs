@@ -33,6 +33,13 @@ impl Box32 {
         std::array::from_fn(|axis| is_beyond(self.lower[axis], other.upper[axis]))
     }
 
+    /// Lower and upper corner.
+    #[inline(always)]
+    pub const fn corners(&self) -> [[f32; 3]; 2] {
+        let ([a, b, c, _], [d, e, f, _]) = (self.lower, self.upper);
+        [[a, b, c], [d, e, f]]
+    }
+
     /// The lower end along the first axis.
     pub fn lower_x(&self) -> f32 {
         self.lower[0]

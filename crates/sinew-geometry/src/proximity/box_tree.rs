@@ -109,6 +109,11 @@ impl<B: Bounds> BoxTree<B> {
         &self.roots
     }
 
+    /// All nodes; their leaves are in the order of the slots.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
     #[inline(always)]
     pub fn node(&self, node: u32) -> &Node {
         &self.nodes[node as usize]

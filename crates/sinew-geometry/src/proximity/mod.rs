@@ -9,12 +9,14 @@
 //! - [`RestSurface`]: the nearest point of a surface at rest, global or local
 
 mod box32;
+mod box_block;
 mod box_tree;
 mod cell_tree;
 mod closest;
 mod impact;
 mod leaf_pairs;
 mod nearest;
+mod parted;
 mod plain_fans;
 mod ray;
 mod surface_topology;

@@ -4,10 +4,12 @@
 //! single precision, rounded outward, relative to the center of the scene.
 
 use sinew_math::Vec3;
+use sinew_math::lanes::dispatch;
 use sinew_math::parallel::for_each_block_mut;
 
 use super::box_tree::{Bounds, BoxTree, Node, Root};
-use super::leaf_pairs::{LEAF_SIZE, LeafElements, LeafScratch};
+use super::leaf_pairs::{LEAF_SIZE, LeafElements, PairLeaves};
+use super::parted::LeaveParted;
 use super::plain_fans::PlainFans;
 use super::surface_topology::SurfaceTopology;
 use super::swept_box::SweptBox;
@@ -58,6 +60,7 @@ struct Tasks {
 #[derive(Clone, Debug, Default)]
 struct Batch {
     stack: Vec<[u32; 2]>,
+    leaves: Vec<[u32; 2]>,
     found: Candidates,
 }
 
@@ -107,8 +110,7 @@ impl SurfaceTree {
             "triangles that share a vertex must belong to one group"
         );
         let tree = BoxTree::new(groups.len(), LEAF_SIZE, |triangle| groups[triangle as usize]);
-        let mut elements = LeafElements::new(&topology);
-        elements.arrange(&topology, &tree);
+        let elements = LeafElements::new(&topology, &tree);
         Self {
             topology,
             groups,
@@ -173,7 +175,7 @@ impl SurfaceTree {
             let [a, b, c] = triangles[triangle as usize].map(|v| &vertex_boxes[v as usize]);
             a.union(b).union(c)
         });
-        self.elements.refit(vertex_boxes);
+        self.elements.outdate();
     }
 
     /// All candidates of the current boxes, in an order that depends only on the input.
@@ -181,25 +183,40 @@ impl SurfaceTree {
     /// A pair is a candidate unless one axis separates its grown boxes throughout the motion, up to their outward
     /// rounding to single precision. So all pairs that come closer than the sum of their margins are found.
     pub fn find(&mut self, out: &mut Candidates) {
+        self.search(None, out);
+    }
+
+    /// The candidates of the motion from `start` to `end` with the margins \[m\] of each group, in the order of
+    /// [`Self::find`], without those that a plane keeps farther apart than the sum of their margins on the whole way.
+    pub fn find_on_way(&mut self, start: &[Vec3], end: &[Vec3], margins: &[f64], out: &mut Candidates) {
+        self.refit(start, end, margins);
+        self.search(Some((start, end, margins)), out);
+    }
+
+    /// Without those that stay apart if the way, with its margins, is known.
+    fn search(&mut self, way: Option<(&[Vec3], &[Vec3], &[f64])>, out: &mut Candidates) {
         let mut tasks = std::mem::take(&mut self.tasks);
         self.collect_tasks(&mut tasks);
+        self.elements.refit(&self.vertex_boxes);
         let mut batches = std::mem::take(&mut self.batches);
         let pairs = &tasks.pairs;
         let batch_count = pairs.len().div_ceil(TASKS_PER_BATCH);
         if batches.len() < batch_count {
             batches.resize_with(batch_count, Batch::default);
         }
+        let (topology, vertex_groups) = (&self.topology, &self.vertex_groups[..]);
         for_each_block_mut(&mut batches[..batch_count], 1, |first, batches| {
-            // On the stack: each batch in flight needs its own, and it is cheap to create.
-            let mut scratch = LeafScratch::default();
-            for (k, Batch { stack, found }) in batches.iter_mut().enumerate() {
+            for (k, Batch { stack, leaves, found }) in batches.iter_mut().enumerate() {
                 found.clear();
+                leaves.clear();
                 let begin = (first + k) * TASKS_PER_BATCH;
                 for task in &pairs[begin..pairs.len().min(begin + TASKS_PER_BATCH)] {
                     stack.push(*task);
-                    self.tree.descend(stack, Node::is_leaf, |a, b| {
-                        self.elements.pair(&self.tree, a, b, &mut scratch, found);
-                    });
+                    self.tree.descend(stack, Node::is_leaf, |a, b| leaves.push([a, b]));
+                }
+                dispatch(PairLeaves { elements: &self.elements, tree: &self.tree, pairs: leaves, found: &mut *found });
+                if let Some((start, end, margins)) = way {
+                    dispatch(LeaveParted { topology, vertex_groups, ends: [start, end], margins, candidates: found });
                 }
             }
         });

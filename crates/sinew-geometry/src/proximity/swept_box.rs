@@ -25,6 +25,14 @@ impl SweptBox {
         Self { start: grown(start), end: grown(end) }
     }
 
+    /// Lower and upper corner at the start, then at the end.
+    #[inline(always)]
+    pub const fn coordinates(&self) -> [f32; 12] {
+        let [[a, b, c], [d, e, f]] = self.start.corners();
+        let [[g, h, i], [j, k, l]] = self.end.corners();
+        [a, b, c, d, e, f, g, h, i, j, k, l]
+    }
+
     /// The lower end of the whole motion along the first axis.
     pub fn lower_x(&self) -> f32 {
         self.start.lower_x().min(self.end.lower_x())

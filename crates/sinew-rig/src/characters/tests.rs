@@ -1,5 +1,7 @@
 //! Requirements of every character.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use sinew_geometry::TriMesh;
@@ -11,8 +13,17 @@ use super::*;
 use crate::animation::Animation;
 use crate::rig::{Part, Rig};
 
-fn rig(character: Character, coarser: f64) -> Rig {
+fn generated(character: Character, coarser: f64) -> Rig {
     generate(&CharacterParams { edge: coarser * character.usual_edge(), ..CharacterParams::of(character) }).unwrap()
+}
+
+/// A character, generated once for all tests.
+fn rig(character: Character, coarser: f64) -> Arc<Rig> {
+    type Rigs = BTreeMap<(&'static str, u64), Arc<Rig>>;
+    static RIGS: Mutex<Rigs> = Mutex::new(Rigs::new());
+    let mut rigs = RIGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || Arc::new(generated(character, coarser));
+    rigs.entry((character.name(), coarser.to_bits())).or_insert_with(new).clone()
 }
 
 fn part(rig: &Rig) -> &Part {
@@ -132,7 +143,7 @@ fn weights_sum_to_one_and_every_joint_has_skin() {
 #[test]
 fn weights_are_smooth() {
     for character in Character::ALL {
-        let rig = rig(character, 0.6);
+        let rig = rig(character, 1.0);
         let part = part(&rig);
         let weight = |vertex: u32, joint: usize| {
             part.weights.of(vertex as usize).find(|(j, _)| *j == joint).map_or(0.0, |(_, weight)| weight)
@@ -354,7 +365,7 @@ fn nearby_lumps_are_enough() {
 #[test]
 fn hand_is_made_in_a_moment() {
     let start = Instant::now();
-    rig(Character::Hand, 1.0);
+    generated(Character::Hand, 1.0);
     let seconds = start.elapsed().as_secs_f64();
     assert!(seconds < 3.0, "{seconds} s");
 }

@@ -54,7 +54,8 @@ pub fn build(recipe: &Recipe, options: &BuildOptions<'_>) -> Result<Model, Scene
     let silent = |_: usize, _: usize, _: &str| {};
     let progress = options.progress.unwrap_or(&silent);
     for _ in 0..ATTEMPTS {
-        let cache = Cache::new(options.folder.map(|folder| folder.join("cache")));
+        let of_model = options.folder.map(|folder| folder.join("cache"));
+        let cache = Cache::new(of_model.or_else(|| options.cache.clone()));
         let images = image::sources(recipe).map_err(|problems| recipe.source.error(problems))?;
         let bench = Bench { recipe, shop: Workshop::new(cache, progress), images };
         match attempt(&bench, options) {

@@ -60,6 +60,8 @@ pub use stage::StageReport;
 pub struct BuildOptions<'a> {
     /// Folder of the model, with its cache; without one everything stays in memory.
     pub folder: Option<&'a Path>,
+    /// Folder for results of stages alone, of a model that stays in memory.
+    pub cache: Option<PathBuf>,
     /// Makes meshes of these tissues only. All others still press against them.
     pub only: Option<BTreeSet<String>>,
     /// Hears how many of how many stages are done, and which was last.

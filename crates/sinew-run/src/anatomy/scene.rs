@@ -1,7 +1,7 @@
 //! Tissues of models for the bodies and rigids of a scene: from the folder of a model, or built in memory from a recipe.
 //!
 //! A recipe is built once in a process, however often scenes are compiled: it is kept by the text of the recipe and the
-//! folder it stands in.
+//! folder it stands in. Where [`CACHE_VARIABLE`] names a folder, results of stages are kept there for the next process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ use sinew_scene::spec::rigid::{AnatomyShape, ColliderShape, RigidShape};
 
 use super::cover::{NODES, WEIGHTS};
 use super::{BuildOptions, Model, build};
+
+/// Names a folder for results of stages of recipes that scenes build.
+const CACHE_VARIABLE: &str = "SINEW_CACHE";
 
 /// Models of this process: by folder and text of the recipe, and the tissues that were asked for.
 type Key = (PathBuf, String, BTreeSet<String>);
@@ -140,7 +143,8 @@ fn model_of(scene: &Scene, reference: &str) -> Result<Arc<Model>, String> {
     if let Some(model) = kept(&MODELS.lock().unwrap_or_else(PoisonError::into_inner)) {
         return Ok(model);
     }
-    let options = BuildOptions { only: Some(key.2.clone()), ..BuildOptions::default() };
+    let cache = std::env::var_os(CACHE_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let options = BuildOptions { only: Some(key.2.clone()), cache, ..BuildOptions::default() };
     let model = Arc::new(build(&recipe, &options).map_err(|error| error.to_string())?);
     MODELS.lock().unwrap_or_else(PoisonError::into_inner).insert(key, model.clone());
     Ok(model)

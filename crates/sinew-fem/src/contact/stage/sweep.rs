@@ -5,7 +5,6 @@ use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
 
 use super::super::surface::ContactModel;
-use super::parted::leave_parted;
 use super::{BLOCK, ContactStage, KEEP};
 
 impl ContactStage {
@@ -24,10 +23,7 @@ impl ContactStage {
         let mut free = 1.0f64;
         if !self.knows_candidates() {
             if let Some(tree) = &mut self.tree {
-                tree.refit(&self.y, &self.swept, &self.margins);
-                tree.find(&mut self.candidates);
-                let ends = [&self.y[..], &self.swept[..]];
-                leave_parted(contact, tree.edges(), ends, &self.margins, &mut self.candidates, &mut self.is_near);
+                tree.find_on_way(&self.y, &self.swept, &self.margins, &mut self.candidates);
             }
             self.known = true;
             self.known_ends[0].copy_from_slice(&self.y);
@@ -55,7 +51,8 @@ impl ContactStage {
     /// `swept`, and a few more; returns whether there are any.
     ///
     /// Boxes are grown by the slack. Where a motion begins and ends within the slack of an end of the motion that was
-    /// searched, the axis that separated two boxes or two primitives there separates them here.
+    /// searched, the axis that separated two boxes or two primitives there separates them here: margins hold the slack of
+    /// both sides besides the gap.
     fn knows_candidates(&mut self) -> bool {
         let slack = self.slack * self.slack;
         let is_known = |ends: &[Vec<Vec3>; 2]| {
