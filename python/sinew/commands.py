@@ -351,6 +351,7 @@ def mesh_tets(
     output: Word,
     cell: Word | None = None,
     method: Word | None = None,
+    levels: Word | None = None,
     improve: bool = False,
     no_improve: bool = False,
     label: Word | None = None,
@@ -365,7 +366,8 @@ def mesh_tets(
     - ``input``: Input: a surface, or an image with labels
     - ``output``: Output mesh; its extension selects the format
     - ``cell``: Long edge of a cell, for example "4 mm" [default: 4 mm]
-    - ``method``: How: stuffed bounds all angles, compressed has the better worst angle and takes longer [one of: stuffed, compressed] [default: stuffed]
+    - ``method``: How: stuffed bounds all angles, compressed has the better worst angle and takes longer, red covers the solid with equal cells in several sizes, whose hanging nodes (node field `hanging_ends`) scenes bind to the edges they halve [one of: stuffed, compressed, red] [default: stuffed]
+    - ``levels``: With --method red: how often cells double in size from the surface, where they have the size of --cell [default: 2]
     - ``improve``: Moves nodes until angles are good (the default)
     - ``no_improve``: Leaves nodes where they are
     - ``label``: Takes one label of an image, by name or number
@@ -375,7 +377,7 @@ def mesh_tets(
     - ``version``: Version of the format, for example 2.2 for Gmsh [default: the most common version]
     - ``force``: Replaces existing files
     """
-    return call_json(["mesh", "tets"], [input], {"--output": output, "--cell": cell, "--method": method, "--improve": improve, "--no-improve": no_improve, "--label": label, "--scale": scale, "--ascii": ascii, "--compress": compress, "--version": version, "--force": force})
+    return call_json(["mesh", "tets"], [input], {"--output": output, "--cell": cell, "--method": method, "--levels": levels, "--improve": improve, "--no-improve": no_improve, "--label": label, "--scale": scale, "--ascii": ascii, "--compress": compress, "--version": version, "--force": force})
 
 
 def mesh_check(

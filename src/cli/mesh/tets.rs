@@ -6,7 +6,8 @@ use std::time::Instant;
 use serde_json::json;
 use sinew_anatomy::field::{DistanceField, FieldOptions, LabelOptions, fields_from_labels};
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
-use sinew_anatomy::mesher::{MeshOptions, mesh_many, mesh_solid};
+use sinew_anatomy::mesher::red::{RedLattice, RedOptions};
+use sinew_anatomy::mesher::{MeshOptions, mesh_many, mesh_solid, quality};
 use sinew_anatomy::{Labels, Solid};
 use sinew_geometry::CellMesh;
 use sinew_io::MeshData;
@@ -40,9 +41,14 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = super::length, default_value = "4 mm")]
     pub cell: f64,
 
-    /// How: stuffed bounds all angles, compressed has the better worst angle and takes longer
-    #[arg(long, value_name = "METHOD", default_value = "stuffed", value_parser = ["stuffed", "compressed"])]
+    /// How: stuffed bounds all angles, compressed has the better worst angle and takes longer, red covers the solid with
+    /// equal cells in several sizes, whose hanging nodes (node field `hanging_ends`) scenes bind to the edges they halve
+    #[arg(long, value_name = "METHOD", default_value = "stuffed", value_parser = ["stuffed", "compressed", "red"])]
     pub method: String,
+
+    /// With --method red: how often cells double in size from the surface, where they have the size of --cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=8), default_value = "2")]
+    pub levels: u8,
 
     /// Moves nodes until angles are good (the default)
     #[arg(long, overrides_with = "no_improve")]
@@ -153,7 +159,25 @@ fn fill_surface(arguments: &Arguments) -> Result<Filled, Failure> {
     Ok(filled)
 }
 
+/// Covers a solid with cells of several sizes.
+fn cover_red(solid: &dyn Solid, arguments: &Arguments) -> Result<Filled, Failure> {
+    let name = arguments.input.display();
+    let spacing = arguments.cell * f64::from(1u32 << arguments.levels);
+    let options = RedOptions { spacing, depth: arguments.levels, ..RedOptions::default() };
+    let lattice = RedLattice::cover(solid, &options);
+    let lattice = lattice.map_err(|error| failure(format!("{name}: {error}")))?;
+    let mesh = lattice.described().map_err(failure)?;
+    let tets: Vec<[u32; 4]> = mesh.cells().map(|(_, nodes)| [0, 1, 2, 3].map(|k| nodes[k])).collect();
+    let (min, max) = quality::dihedral_range_of(mesh.positions(), &tets);
+    let hanging = lattice.hanging.len();
+    let text = "nodes hang between cells of two sizes; a scene binds them to the ends of their edges";
+    Ok(Filled { mesh, dihedral: [min, max], notes: vec![format!("{hanging} {text}")] })
+}
+
 fn fill_solid(solid: &dyn Solid, arguments: &Arguments) -> Result<Filled, Failure> {
+    if arguments.method == "red" {
+        return cover_red(solid, arguments);
+    }
     let name = arguments.input.display();
     let meshed = match arguments.method.as_str() {
         "compressed" => mesh_compressed(solid, &CompressOptions::new(arguments.cell)),
@@ -222,6 +246,10 @@ fn fill_labels(
     arguments: &Arguments,
 ) -> Result<Filled, Failure> {
     let name = arguments.input.display();
+    if arguments.method == "red" {
+        let text = format!("{name}: a red lattice of {} labels would cover them all alike", numbers.len());
+        return Err(Failure::Other(format!("{text}\nhint: choose one with --label, or --method stuffed")));
+    }
     if arguments.method == "compressed" {
         let text = format!("{name}: {} labels cannot be compressed into one mesh", numbers.len());
         return Err(Failure::Other(format!("{text}\nhint: choose one with --label, or --method stuffed")));

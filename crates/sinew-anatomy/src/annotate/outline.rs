@@ -80,8 +80,9 @@ impl Outline {
     /// Distance \[m\] of a point of the bone with an outward normal from the curves: negative within them.
     pub fn level(&self, q: Vec3, normal: Vec3) -> f64 {
         let (u, v) = across(normal);
-        let (mut nearest, mut turns) = (f64::INFINITY, 0);
+        let (mut nearest, mut is_within) = (f64::INFINITY, false);
         for curve in &self.curves {
+            let mut turns = 0;
             let mut a = curve[curve.len() - 1] - q;
             let mut a2 = [a.dot(u), a.dot(v)];
             for p in curve {
@@ -97,8 +98,10 @@ impl Outline {
                 }
                 (a, a2) = (b, b2);
             }
+            // Each curve by itself: one on the far face of a thin bone runs the other way around and would cancel this.
+            is_within |= turns > 0;
         }
-        if turns > 0 { -nearest.sqrt() } else { nearest.sqrt() }
+        if is_within { -nearest.sqrt() } else { nearest.sqrt() }
     }
 }
 
@@ -164,6 +167,18 @@ mod tests {
         };
         assert!((level(0.06) + 0.9).abs() < 0.01, "{}", level(0.06));
         assert!(level(-0.06) > 0.5, "{}", level(-0.06));
+    }
+
+    /// What is drawn on both faces of a plate belongs on both, though the curves run opposite ways as seen from one of them.
+    #[test]
+    fn curves_on_both_faces_of_a_thin_bone_do_not_cancel() {
+        let half = Vec3::new(2.0, 2.0, 0.05);
+        let plate = Cuboid { center: Vec3::zero(), axes: sinew_math::Mat3::identity(), half };
+        let outline = Outline::new(&plate, &[circle(1.0, 0.05, 64), circle(1.0, -0.05, 64)], 0.02, 0.1);
+        for (x, z) in [(0.1, 0.06), (0.1, -0.06), (1.3, 0.06), (1.3, -0.06)] {
+            let (q, normal) = outline.settled(&plate, Vec3::new(x, 0.0, z)).unwrap();
+            assert!((outline.level(q, normal) - (x - 1.0)).abs() < 0.01, "{x} {z}: {}", outline.level(q, normal));
+        }
     }
 
     /// What lies within one of two curves belongs; the bridge between them does not.

@@ -3,13 +3,14 @@
 //! φₜ = κ |∇φ|, κ = div(∇φ/|∇φ|), by central differences and explicit steps. Alone the tissues would part: so after
 //! each step φᵢ ← ½ (φᵢ − minⱼ φⱼ) over all others, near the surfaces. The space around all tissues is one of the
 //! others. Of the new values at most one is negative, and at a contact they are opposite: no gap, no overlap. Then a
-//! constant per connected part restores its volume, and what is thinner than a few voxels does not move at all.
+//! constant per connected part restores its volume. What is thinner than a few voxels does not take part in the flow; the
+//! constant moves it, too, as the projection changes it like the rest.
 
 use sinew_math::parallel::prelude::*;
 
 use super::bits::BitVolume;
 use super::distance_field::{Brick, DistanceField, INSIDE, OUTSIDE};
-use super::extent::{Extent, VOLUME, brick_of, local_of};
+use super::extent::{Extent, VOLUME};
 use super::options::{FieldError, FieldOptions};
 use super::redistance::Trust;
 use super::thin::{add_thin_parts, with_margin};
@@ -120,7 +121,7 @@ struct Space {
     bodies: Vec<DistanceField>,
     /// All bodies together; the space around them is its negative.
     union: DistanceField,
-    /// Voxels that do not move.
+    /// Voxels that the flow does not move.
     spared: BitVolume,
     /// Volume of each body at first \[m³\], and how it answered the last constant: constant and volume.
     volumes: Vec<f64>,
@@ -170,7 +171,7 @@ impl Space {
     /// Moves each body outward by a constant that should restore its volume, then projects. The constant comes from
     /// the area in the first round and from a secant later.
     fn restore(&mut self, round: usize) {
-        let (spared, volumes, last) = (&self.spared, &self.volumes, &self.last);
+        let (volumes, last) = (&self.volumes, &self.last);
         let bodies: Vec<(DistanceField, (f64, f64))> = (0..self.bodies.len())
             .into_par_iter()
             .map(|i| {
@@ -190,7 +191,7 @@ impl Space {
                 }
                 let constant = (missing / slope).clamp(-h, h);
                 let constant = if constant.is_finite() { constant } else { 0.0 };
-                (moved(body, constant as f32, spared), (constant, volume))
+                (moved(body, constant as f32), (constant, volume))
             })
             .collect();
         (self.bodies, self.last) = bodies.into_iter().unzip();
@@ -207,10 +208,9 @@ impl Space {
 }
 
 /// φ less a constant; less half of it far from the surface, where no projection will halve it.
-fn moved(body: &DistanceField, constant: f32, spared: &BitVolume) -> DistanceField {
+fn moved(body: &DistanceField, constant: f32) -> DistanceField {
     let (near, limit) = (NEAR * body.grid.voxel as f32, body.limit32());
-    body.mapped(|voxel, value| match value.abs() {
-        _ if spared.has(brick_of(voxel), local_of(voxel)) => value,
+    body.mapped(|_, value| match value.abs() {
         size if size < near => value - constant,
         size if size < limit => value - 0.5 * constant,
         _ => value,

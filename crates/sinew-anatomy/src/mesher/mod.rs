@@ -66,6 +66,8 @@ pub struct MeshOptions {
     pub cell: f64,
     /// Whether nodes move until no dihedral angle is below 22°, where that is possible.
     pub improve: bool,
+    /// Whether nodes go to sharp edges, which faces would cut off.
+    pub sharpen: bool,
     /// Largest number of cells that is tried: 100 M take some 10 GB.
     pub max_cells: usize,
 }
@@ -73,7 +75,7 @@ pub struct MeshOptions {
 impl MeshOptions {
     /// Improved cells of a size \[m\].
     pub fn new(cell: f64) -> Self {
-        Self { cell, improve: true, max_cells: 100_000_000 }
+        Self { cell, improve: true, sharpen: true, max_cells: 100_000_000 }
     }
 }
 

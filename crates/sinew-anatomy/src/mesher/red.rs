@@ -5,12 +5,17 @@
 //! halves, so that the body stays closed. \[Sifakis07\]
 
 use sinew_geometry::CellMesh;
+use sinew_geometry::mesh::MeshField;
 use sinew_math::Vec3;
 
 use super::MeshError;
 use super::refine::{Closure, balance};
 use super::tree::{CIRCUMRADIUS, EDGES, FACES, MAX_DEPTH, Tree, TreeCell};
 use crate::solid::Solid;
+
+/// Node field of a mesh with T-junctions: the ends of the edge that a node halves, which it follows, by their numbers; of a
+/// node that moves freely its own number twice.
+pub const HANGING_ENDS: &str = "hanging_ends";
 
 /// How much the sizes of touching cells may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +102,18 @@ impl RedLattice {
         let hanging = with_parents(hanging, &number);
         let (mesh, _) = CellMesh::from_tets(positions, &tets)?;
         Ok(Self { mesh, levels: kept.iter().map(|cell| cell.level).collect(), hanging })
+    }
+
+    /// The mesh with a node field of the two ends of each node that hangs, which for others is the node itself, and a cell
+    /// field of levels.
+    pub fn described(&self) -> Result<CellMesh, MeshError> {
+        let mut ends: Vec<f64> = (0..self.mesh.node_count()).flat_map(|node| [node as f64; 2]).collect();
+        for Hanging { node, parents } in &self.hanging {
+            ends[2 * *node as usize..][..2].copy_from_slice(&parents.map(f64::from));
+        }
+        let levels = self.levels.iter().map(|level| f64::from(*level)).collect();
+        let mesh = self.mesh.clone().with_node_field(HANGING_ENDS, MeshField { components: 2, values: ends })?;
+        Ok(mesh.with_cell_field("level", MeshField { components: 1, values: levels })?)
     }
 
     /// Which nodes move freely, and for every node which free nodes it follows with which weights; a free node

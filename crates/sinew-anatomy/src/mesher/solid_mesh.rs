@@ -31,7 +31,8 @@ pub fn mesh_solid(solid: &dyn Solid, options: &MeshOptions) -> Result<Meshed, Me
     }
     let thin_nodes = thin_nodes(&raw, solid, options.cell);
     let moved_nodes = if options.improve { improve(&mut raw, solid, options.cell) } else { 0 };
-    let sharpened_nodes = sharpen(&mut raw, solid, options.cell, Floor::OrAsItWas(floor()));
+    let sharpened_nodes =
+        if options.sharpen { sharpen(&mut raw, solid, options.cell, Floor::OrAsItWas(floor())) } else { 0 };
     let (min_dihedral, max_dihedral) = dihedral_range_of(&raw.positions, &raw.tets);
     let report = MeshingReport {
         min_dihedral,

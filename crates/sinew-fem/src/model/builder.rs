@@ -3,6 +3,7 @@
 mod assembler;
 mod removal;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sinew_geometry::shape::{AnyShape, Pose};
@@ -57,6 +58,16 @@ pub enum ModelError {
         body: String,
         /// The node.
         node: u32,
+    },
+    /// A node hangs between nodes that do not exist, or on itself.
+    #[error("body \"{body}\": node {node} cannot hang between {} and {}; ends are other nodes that in the end hang on none", ends[0], ends[1])]
+    Hanging {
+        /// The body.
+        body: String,
+        /// The node.
+        node: u32,
+        /// The ends of its edge.
+        ends: [u32; 2],
     },
     /// A bound node cannot be pinned as well.
     #[error("body \"{body}\": node {node} is bound and cannot be pinned as well")]
@@ -248,6 +259,8 @@ pub struct ModelBuilder {
     rigid: Vec<RigidParams>,
     pub(super) colliders: Vec<ColliderParams>,
     bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
+    /// Per body its nodes that hang, each with the ends of the edge that it halves.
+    hanging: BTreeMap<usize, BTreeMap<u32, [u32; 2]>>,
     pins: Vec<PinParams>,
     follows: Vec<FollowParams>,
     muscles: Vec<MuscleParams>,
@@ -300,6 +313,13 @@ impl ModelBuilder {
     /// Uses blend skinning of the nodes of a body as the initial guess of steps.
     pub fn follow(&mut self, params: FollowParams) -> &mut Self {
         self.follows.push(params);
+        self
+    }
+
+    /// Makes nodes of a body the middles of two others of it, as where cells of two sizes meet (T-junctions); those may
+    /// hang themselves. A pin holds such a node by its ends.
+    pub fn hang(&mut self, body: usize, nodes: BTreeMap<u32, [u32; 2]>) -> &mut Self {
+        self.hanging.entry(body).or_default().extend(nodes);
         self
     }
 

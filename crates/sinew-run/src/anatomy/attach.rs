@@ -17,7 +17,7 @@ use super::stage::{Made, Trouble};
 use super::stored::{Reader, Stored, Writer};
 
 /// Version of the stage.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The attachments of a tissue, in the order of the recipe.
 pub(super) struct Attached {

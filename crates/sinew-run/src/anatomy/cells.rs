@@ -1,11 +1,13 @@
 //! Stage `mesh`: surfaces of bones, tetrahedra of everything else, and their facts.
 
 use std::f64::consts::PI;
+use std::sync::Arc;
 
 use sinew_anatomy::Solid;
 use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
 use sinew_anatomy::mesher::{self, MeshError, MeshOptions, mesh_many};
+use sinew_anatomy::primitives::SplineTube;
 use sinew_geometry::{Aabb, CellMesh, TriMesh};
 use sinew_math::Vec3;
 use sinew_scene::recipe::Method;
@@ -18,9 +20,10 @@ use super::cache::KeyBuilder;
 use super::image::problem_of;
 use super::stage::{Made, Trouble};
 use super::stored::Stored;
+use super::{parts, shape};
 
 /// Version of the stages of this file.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Size of the cells of a tissue \[m\].
 pub(super) fn cell_of(bench: &Bench<'_>, index: usize) -> f64 {
@@ -138,9 +141,14 @@ pub(super) fn mesh(
     }
     bench.shop.make(&format!("mesh {}", tissue.name), key.finish(), || {
         let field = bench.shop.get(shape)?;
-        let belly = belly.map(|belly| bench.shop.get(belly)).transpose()?;
+        let belly = match belly {
+            Some(belly) => {
+                Some(Belly { field: bench.shop.get(belly)?, tendons: shape::tendons(bench, index, smooth)? })
+            }
+            None => None,
+        };
         let parts = parts_of(&field);
-        halving(wanted, |cell| tets(&field, belly.as_deref(), cell, method), |mesh| mesh.components().count <= parts)
+        halving(wanted, |cell| tets(&field, belly.as_ref(), cell, method), |mesh| mesh.components().count <= parts)
             .map(|(cell, mesh)| SizedMesh { cell, mesh })
             .map_err(|error| problem(bench, index, &error))
     })
@@ -172,37 +180,61 @@ fn parts_of(field: &DistanceField) -> usize {
     field.parts().iter().filter(|part| part.volume > speck).count().max(1)
 }
 
+/// A tissue before tendons were added.
+struct Belly {
+    field: Arc<DistanceField>,
+    tendons: Vec<SplineTube>,
+}
+
 /// The tetrahedra of a field, with the volume of its belly, or its own: thin tendons lose more to flat faces than bellies do.
-fn tets(
-    field: &DistanceField,
-    belly: Option<&DistanceField>,
-    cell: f64,
-    method: Method,
-) -> Result<CellMesh, MeshError> {
-    let wanted = belly.unwrap_or(field).volume();
+fn tets(field: &DistanceField, belly: Option<&Belly>, cell: f64, method: Method) -> Result<CellMesh, MeshError> {
+    let wanted = belly.map_or(field, |belly| &belly.field).volume();
+    let limit = LARGEST_SHIFT * cell;
     let mut solid = Grown { field, by: 0.0 };
+    // Volume per shift; the area to begin with, which sharp and thin parts make too small.
+    let mut slope = f64::NAN;
+    let mut last = None;
     // Flat faces cut what is round: how much, the first stage of stuffing tells at a fraction of the cost.
     for _ in 0..VOLUME_ROUNDS {
-        let rough = mesher::mesh_solid(&solid, &MeshOptions { improve: false, ..MeshOptions::new(cell) })?.mesh;
-        let (volume, area) = volume_and_area(&rough, belly, solid.by.max(0.0));
+        let rough = MeshOptions { improve: false, sharpen: false, ..MeshOptions::new(cell) };
+        let (volume, area) = volume_and_area(&mesher::mesh_solid(&solid, &rough)?.mesh, belly);
+        let answered = last.map_or(area, |(by, before)| (volume - before) / (solid.by - by));
+        slope = if answered > 0.5 * area && answered < 4.0 * area { answered } else { area };
+        last = Some((solid.by, volume));
         let missing = wanted - volume;
         if missing.abs() < VOLUME_ERROR * wanted {
             break;
         }
-        let limit = LARGEST_SHIFT * cell;
-        solid.by = (solid.by + missing / area).clamp(-limit, limit);
+        solid.by = (solid.by + missing / slope).clamp(-limit, limit);
     }
-    let meshed = match method {
-        Method::Stuffed => mesher::mesh_solid(&solid, &MeshOptions::new(cell)),
-        Method::Compressed => mesh_compressed(&solid, &CompressOptions::new(cell)),
+    let meshed = |solid: &Grown<'_>| {
+        let meshed = match method {
+            Method::Stuffed => mesher::mesh_solid(solid, &MeshOptions::new(cell)),
+            Method::Compressed => mesh_compressed(solid, &CompressOptions::new(cell)),
+        };
+        let mesh = without_specks(meshed?.mesh)?;
+        let missing = wanted - volume_and_area(&mesh, belly).0;
+        Ok::<_, MeshError>((mesh, missing))
     };
-    without_specks(meshed?.mesh)
+    let (mesh, missing) = meshed(&solid)?;
+    // The later stages change the volume of what is thin; once more is enough.
+    let by = (solid.by + missing / slope).clamp(-limit, limit);
+    if missing.abs() > FINAL_ERROR * wanted && by.is_finite() && by != solid.by {
+        solid.by = by;
+        let (again, still_missing) = meshed(&solid)?;
+        if still_missing.abs() < missing.abs() && again.components().count <= mesh.components().count {
+            return Ok(again);
+        }
+    }
+    Ok(mesh)
 }
 
 /// Rounds in which the surface of a mesh is moved until it holds the volume of its tissue.
 const VOLUME_ROUNDS: usize = 3;
 /// Part of the volume that may be missing.
 const VOLUME_ERROR: f64 = 1e-3;
+/// Part of the volume that may be missing in the end.
+const FINAL_ERROR: f64 = 5e-3;
 /// Farthest that the surface moves for it \[cells\].
 const LARGEST_SHIFT: f64 = 0.25;
 
@@ -222,12 +254,12 @@ impl Solid for Grown<'_> {
     }
 }
 
-/// Volume \[m³\] of the cells whose middle is in a belly that is grown by a length \[m\], if there is one, else of all, and
-/// area of their part of the boundary \[m²\].
-fn volume_and_area(mesh: &CellMesh, belly: Option<&DistanceField>, grown: f64) -> (f64, f64) {
+/// Volume \[m³\] of the cells that no added tendon has, and area of their part of the boundary \[m²\].
+fn volume_and_area(mesh: &CellMesh, belly: Option<&Belly>) -> (f64, f64) {
     let x = mesh.positions();
     let middle = |nodes: &[u32]| nodes.iter().map(|node| x[*node as usize]).sum::<Vec3>() / nodes.len() as f64;
-    let is_own = |nodes: &[u32]| belly.is_none_or(|belly| belly.distance(middle(nodes)) <= grown);
+    let is_own =
+        |nodes: &[u32]| belly.is_none_or(|belly| !parts::is_added(&belly.field, &belly.tendons, middle(nodes)));
     let is_belly: Vec<bool> = mesh.cells().map(|(_, nodes)| is_own(nodes)).collect();
     let own = mesh.cell_volumes().into_iter().zip(&is_belly).filter(|(_, is_belly)| **is_belly);
     let volume = own.map(|(volume, _)| volume).sum();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sinew_anatomy::Solid;
 use sinew_anatomy::field::{
     DistanceField, EditAction, EditShape, FieldError, FieldGrid, FieldOptions, Keep, LabelOptions, SliceEdit,
     SmoothOptions, apply_edits, smooth_together,
@@ -18,7 +19,7 @@ use super::stage::{Made, Trouble};
 use super::{attached, shape};
 
 /// Version of the stages.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Edge of the voxels of all tissues \[m\].
 pub(super) fn voxel_of(bench: &Bench<'_>) -> f64 {
@@ -58,8 +59,8 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
             let image = source.voxels(bench.recipe)?;
             let field = DistanceField::from_labels(&image.labels(), &labels, &options(bench));
             let field = field.map_err(|error| problem(bench, &path, &tissue.name, &error))?;
-            let mut field = repaired(bench, index, field)?;
-            field.keep_voxel_volume();
+            let (mut field, torn_off) = repaired(bench, index, field)?;
+            field.keep_voxel_volume(torn_off);
             Ok(field)
         });
     }
@@ -69,7 +70,7 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, tissue: &Tissue) -> Result<M
         key = key.input(digest).number(tissue.scale);
         return bench.shop.make(&name, key.finish(), || {
             let field = of_surface(bench, tissue, surface).map_err(|error| told(bench, &path, &error))?;
-            repaired(bench, index, field)
+            Ok(repaired(bench, index, field)?.0)
         });
     }
     bench.shop.make(&name, key.finish(), || {
@@ -134,9 +135,14 @@ fn of_surface(bench: &Bench<'_>, tissue: &Tissue, reference: &str) -> Result<Dis
     DistanceField::from_surface(&surface, grid_of(bench), &FieldOptions::default()).map_err(|error| error.to_string())
 }
 
-/// The field after the steps of repair, in order.
-fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result<DistanceField, Trouble> {
+/// Distance [voxels] from what is kept up to which a speck was part of it.
+const TORN_OFF: f64 = 3.0;
+
+/// The field after the steps of repair, in order, and the volume of the specks beside it that were not kept: noise at its
+/// boundary tears off as much as it digs holes, so they are part of its volume [m³].
+fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result<(DistanceField, f64), Trouble> {
     let tissue = &bench.recipe.tissue[index];
+    let mut torn_off = 0.0;
     for (k, edit) in tissue.edit.iter().enumerate() {
         let path = format!("tissue[{index}].edit[{k}]");
         apply_edits(&mut field, &[edit_of(edit)]).map_err(|error| problem(bench, &path, &tissue.name, &error))?;
@@ -151,7 +157,11 @@ fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result
                 Ok(())
             }
             Repair::KeepParts(count) => {
+                let parts = field.parts();
                 field.keep_parts(&Keep::Largest(*count));
+                let near = TORN_OFF * field.voxel();
+                let specks = parts.iter().skip(*count).filter(|part| field.distance(part.center) <= near);
+                torn_off += specks.map(|part| part.volume).sum::<f64>();
                 Ok(())
             }
             Repair::Grow(distance) => {
@@ -164,7 +174,7 @@ fn repaired(bench: &Bench<'_>, index: usize, mut field: DistanceField) -> Result
             return Err(told(bench, &path, &format!("nothing is left of `{}` after this step", tissue.name)));
         }
     }
-    Ok(field)
+    Ok((field, torn_off))
 }
 
 fn edit_of(edit: &shape_spec::SliceEdit) -> SliceEdit {

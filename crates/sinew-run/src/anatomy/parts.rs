@@ -3,6 +3,7 @@
 use sinew_anatomy::Solid;
 use sinew_anatomy::field::{DistanceField, fields_from_labels};
 use sinew_anatomy::mesher;
+use sinew_anatomy::primitives::SplineTube;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
@@ -91,15 +92,21 @@ fn tendon_at(bench: &Bench<'_>, index: usize, points: &[Vec3], smooth: &Fields) 
     if let Some([tendon, rest]) = parts_by_label(bench, index, &tissue.tendon_labels, "tendon_labels")? {
         found = points.par_iter().map(|p| tendon.distance(*p) < rest.distance(*p)).collect();
     }
-    let tubes = shape::tendons(bench, index, smooth)?;
+    let tubes = match tissue.tendon.is_empty() {
+        true => Vec::new(),
+        false => shape::tendons(bench, index, smooth)?,
+    };
     if !tubes.is_empty() {
         let before = bench.shop.get(field::result(smooth, index)?)?;
-        let is_in_tube =
-            |p: Vec3| before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel());
-        let added: Vec<bool> = points.par_iter().map(|p| is_in_tube(*p)).collect();
+        let added: Vec<bool> = points.par_iter().map(|p| is_added(&before, &tubes, *p)).collect();
         found.iter_mut().zip(added).for_each(|(tendon, added)| *tendon |= added);
     }
     Ok(found)
+}
+
+/// Whether a point of a tissue is in an added tendon and not in what was there before.
+pub(super) fn is_added(before: &DistanceField, tubes: &[SplineTube], p: Vec3) -> bool {
+    before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel())
 }
 
 /// Whether points are aponeurosis: nearer to its voxels than to the others, or in one of its solids.

@@ -23,6 +23,7 @@ use super::cache::KeyBuilder;
 use super::cells::{self, told};
 use super::field;
 use super::stage::{Made, Trouble};
+use super::stored::{Reader, Stored, Writer};
 
 /// Version of the stage.
 const VERSION: u32 = 2;
@@ -44,6 +45,8 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
     if !tissue.tendon.is_empty() {
         key = key.number(cells::cell_of(bench, index));
     }
+    // Looked for in every build, so that it stays in the cache.
+    let _ = lines(bench, index, smooth)?;
     for name in others(tissue) {
         key = key.input(named(bench, index, name, smooth)?.digest);
     }
@@ -202,26 +205,61 @@ pub(super) fn solid_of(
 
 /// Tubes of the tendons that the image of a tissue does not show.
 pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Vec<SplineTube>, Trouble> {
-    let tissue = &bench.recipe.tissue[index];
-    if tissue.tendon.is_empty() {
-        return Ok(Vec::new());
-    }
-    let own = bench.shop.get(field::result(smooth, index)?)?;
-    let surface = rough_surface(&own).map_err(|error| told(bench, &format!("tissue[{index}]"), &error))?;
-    let mut bones: BTreeMap<String, TriMesh> = BTreeMap::new();
-    let tube = |(k, spec): (usize, &MissingTendon)| {
+    let specs = &bench.recipe.tissue[index].tendon;
+    let lines = bench.shop.get(&lines(bench, index, smooth)?)?;
+    let tube = |(k, (line, spec)): (usize, (&Vec<Vec3>, &MissingTendon))| {
+        let points: Vec<(Vec3, f64)> = line.iter().map(|p| (*p, spec.radius)).collect();
         let path = format!("tissue[{index}].tendon[{k}]");
-        if !bones.contains_key(&spec.to) {
-            let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
-            let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
-            bones.insert(spec.to.clone(), bone_surface);
-        }
-        let line = line(spec, &own, &surface, &bones[&spec.to]);
-        let line = line.ok_or_else(|| told(bench, &path, "there is nothing to join"))?;
-        let points: Vec<(Vec3, f64)> = line.into_iter().map(|p| (p, spec.radius)).collect();
         SplineTube::new(&points).ok_or_else(|| told(bench, &path, "the line of the tendon is not finite"))
     };
-    tissue.tendon.iter().enumerate().map(tube).collect()
+    lines.0.iter().zip(specs).enumerate().map(tube).collect()
+}
+
+/// Points of the lines of tendons.
+struct Lines(Vec<Vec<Vec3>>);
+
+impl Stored for Lines {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.count(self.0.len());
+        self.0.iter().for_each(|line| out.points(line));
+        out.0
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut input = Reader(bytes);
+        let count = input.count()?;
+        (0..count).map(|_| input.points()).collect::<Option<_>>().map(Self)
+    }
+}
+
+/// The lines of the tendons of a tissue, which several stages need: surfaces are looked at once.
+fn lines(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Made<Lines>, Trouble> {
+    let tissue = &bench.recipe.tissue[index];
+    let own = field::result(smooth, index)?;
+    let mut key = KeyBuilder::new("tendons", VERSION).input(own.digest).text(&own_words(tissue));
+    for spec in &tissue.tendon {
+        key = key.input(named(bench, index, &spec.to, smooth)?.digest);
+    }
+    bench.shop.quiet(key.finish(), || {
+        if tissue.tendon.is_empty() {
+            return Ok(Lines(Vec::new()));
+        }
+        let own = bench.shop.get(own)?;
+        let surface = rough_surface(&own).map_err(|error| told(bench, &format!("tissue[{index}]"), &error))?;
+        let mut bones: BTreeMap<String, TriMesh> = BTreeMap::new();
+        let found = tissue.tendon.iter().enumerate().map(|(k, spec)| {
+            let path = format!("tissue[{index}].tendon[{k}]");
+            if !bones.contains_key(&spec.to) {
+                let bone = bench.shop.get(named(bench, index, &spec.to, smooth)?)?;
+                let bone_surface = rough_surface(&bone).map_err(|error| told(bench, &path, &error))?;
+                bones.insert(spec.to.clone(), bone_surface);
+            }
+            let line = line(spec, &own, &surface, &bones[&spec.to]);
+            line.ok_or_else(|| told(bench, &path, "there is nothing to join"))
+        });
+        found.collect::<Result<_, _>>().map(Lines)
+    })
 }
 
 /// A surface good enough to find places on it; finer where a tissue is too small.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use sinew_anatomy::mesher::red::HANGING_ENDS;
 use sinew_fem::force::NodalForceParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, MaterialSpec, VolumeForm};
 use sinew_fem::model::PinParams;
 use sinew_fem::start::{Start, scrambled};
 use sinew_fem::{BodyParams, Deformation, Interrupt};
+use sinew_geometry::mesh::MeshField;
 use sinew_geometry::shape::Pose;
 use sinew_geometry::{CellMesh, HexLattice};
 use sinew_math::Vec3;
@@ -36,6 +38,34 @@ pub(super) struct CompiledBody {
     /// World from body coordinates.
     pub pose: Pose,
     pub manufactured: Option<ManufacturedField>,
+}
+
+/// Distance of a node that hangs from the middle of its edge, over the length of the edge, that is rounding of files.
+const OFF_MIDDLE: f64 = 1e-4;
+
+/// Nodes of a mesh that hang, each with the ends of its edge.
+fn hanging(mesh: &CellMesh, field: &MeshField) -> Result<BTreeMap<u32, [u32; 2]>, String> {
+    let wrong = |what: String| {
+        format!("the node field `{HANGING_ENDS}` {what}; hint: write the mesh again, or leave the field out")
+    };
+    if field.components != 2 {
+        return Err(wrong(format!("has {} numbers per node, not 2", field.components)));
+    }
+    let (x, mut found) = (mesh.positions(), BTreeMap::new());
+    for (node, ends) in
+        field.values.chunks_exact(2).enumerate().filter(|(node, ends)| ends.iter().any(|end| *end != *node as f64))
+    {
+        if !ends.iter().all(|end| *end >= 0.0 && end.fract() == 0.0 && *end < x.len() as f64) {
+            return Err(wrong(format!("names nodes {} and {} of {}", ends[0], ends[1], x.len())));
+        }
+        let [a, b] = [ends[0] as u32, ends[1] as u32];
+        let (p, q) = (x[a as usize], x[b as usize]);
+        if !(x[node].distance((p + q) * 0.5) <= OFF_MIDDLE * p.distance(q)) {
+            return Err(wrong(format!("puts node {node} between {a} and {b}, and it is not in their middle")));
+        }
+        found.insert(node as u32, [a, b]);
+    }
+    Ok(found)
 }
 
 impl Compiler<'_> {
@@ -140,6 +170,11 @@ impl Compiler<'_> {
             lattice,
             deformation: deformation(body),
         });
+        if let Some(ends) = mesh.node_fields().get(HANGING_ENDS) {
+            let hanging =
+                hanging(&mesh, ends).map_err(|text| vec![self.scene.problem(&format!("body[{index}].mesh"), text)])?;
+            self.builder.hang(index, hanging);
+        }
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);
         }

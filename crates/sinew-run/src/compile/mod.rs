@@ -217,7 +217,7 @@ impl Compiler<'_> {
         let path = match error {
             ModelError::Material { body, .. } => format!("body.{body}.material"),
             ModelError::Density { body, .. } => format!("body.{body}.density"),
-            ModelError::Element { body, .. } => format!("body.{body}.mesh"),
+            ModelError::Element { body, .. } | ModelError::Hanging { body, .. } => format!("body.{body}.mesh"),
             ModelError::BoundTwice { body, .. }
             | ModelError::PinOnBound { body, .. }
             | ModelError::BindToBound { body, .. }

@@ -129,6 +129,7 @@ impl ModelBuilder {
         loss.cut_body(&mut parts.bodies[body]);
         loss.cut_pins(&mut parts)?;
         loss.cut_bindings(&mut parts);
+        loss.cut_hanging(&mut parts);
         loss.cut_muscles(&mut parts);
         loss.cut_forces(&mut parts)?;
         let Loss { rest: RemainingMesh { nodes, cells, .. }, notes, .. } = loss;
@@ -233,6 +234,17 @@ impl<'a> Loss<'a> {
             }
             *nodes = nodes.iter().filter_map(|&node| self.node(*body, node)).collect();
         }
+    }
+
+    /// Nodes hang on as long as both ends of their edge are there.
+    fn cut_hanging(&mut self, parts: &mut ModelBuilder) {
+        let Some(hanging) = parts.hanging.get_mut(&self.body) else { return };
+        let all = std::mem::take(hanging).into_iter();
+        let kept = all.filter_map(|(node, [a, b])| {
+            let new = |node: u32| self.node(self.body, node);
+            Some((new(node)?, [new(a)?, new(b)?]))
+        });
+        *hanging = kept.collect();
     }
 
     fn cut_muscles(&mut self, parts: &mut ModelBuilder) {

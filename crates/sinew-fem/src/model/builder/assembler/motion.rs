@@ -20,7 +20,10 @@ impl Assembler {
             let prefix = format!("{}.pin.{}", body.name, params.name);
             let mut nodes = Vec::new();
             let mut points = Vec::new();
-            for (k, &node) in params.nodes.iter().enumerate() {
+            let hanging = self.parts.hanging.get(&params.body);
+            let hangs = |node: &u32| hanging.is_some_and(|hanging| hanging.contains_key(node));
+            // Those are held by the ends of their edges.
+            for (k, &node) in params.nodes.iter().enumerate().filter(|(_, node)| !hangs(node)) {
                 let offset = params.offsets.get(k).copied().unwrap_or(Vec3::zero());
                 let point = self.point(params.body, node);
                 let Some(unknown) = self.kinematics.own_unknown(point as usize) else {

@@ -11,6 +11,9 @@ use crate::force::{AttachTarget, entries_of};
 use crate::model::RigidBody;
 use crate::model::rigid::extents;
 
+/// Longest chain of nodes that hang on others: sizes of cells halve from one to the next.
+const DEEPEST: usize = 12;
+
 impl Assembler {
     pub(super) fn place_rigid_bodies(&mut self) -> Result<(), ModelError> {
         for params in &self.parts.rigid {
@@ -74,16 +77,30 @@ impl Assembler {
         // Unknowns of all free nodes first, so that bindings to later bodies find them.
         let mut unknowns: Vec<NodeUnknowns> = Vec::new();
         for (index, bound) in bindings.iter().enumerate() {
-            unknowns.push(self.add_unknowns(index, |node| bound.contains_key(&node))?);
+            let hanging = self.parts.hanging.get(&index).cloned().unwrap_or_default();
+            if let Some(node) = hanging.keys().find(|node| bound.contains_key(node)) {
+                let body = self.parts.bodies[index].name.clone();
+                return Err(ModelError::BoundTwice { body, node: *node });
+            }
+            unknowns.push(self.add_unknowns(index, |node| bound.contains_key(&node) || hanging.contains_key(&node))?);
         }
         for (index, bound) in bindings.iter().enumerate() {
             let embeddings = self.embed_bound_nodes(index, bound)?;
+            let hanging = self.free_ends(index)?;
             for node in 0..self.parts.bodies[index].mesh.node_count() as u32 {
                 let body = &self.parts.bodies[index];
                 let position = body.mesh.positions()[node as usize];
                 self.masses.push(0.0);
                 self.velocities.push(body.velocities.get(node as usize).copied().unwrap_or(Vec3::zero()));
                 match bound.get(&node) {
+                    None if hanging.contains_key(&node) => {
+                        let place = |n: u32| body.mesh.positions()[n as usize];
+                        let weights = unknowns[index].weights_between(&hanging[&node], place);
+                        let name = || body.name.clone();
+                        let weights =
+                            weights.ok_or_else(|| ModelError::BindToBound { body: name(), target: name() })?;
+                        self.kinematics.add_weighted_point(&weights);
+                    }
                     None => self.add_node(index, node, &unknowns[index]),
                     Some(AttachTarget::Rigid(rigid)) => {
                         let pose = &self.parts.rigid[*rigid].pose;
@@ -102,6 +119,27 @@ impl Assembler {
             }
         }
         Ok(())
+    }
+
+    /// What the nodes of a body that hang follow: nodes that do not, with weights.
+    fn free_ends(&self, index: usize) -> Result<BTreeMap<u32, Vec<(u32, f64)>>, ModelError> {
+        let Some(hanging) = self.parts.hanging.get(&index) else { return Ok(BTreeMap::new()) };
+        let body = &self.parts.bodies[index];
+        let count = body.mesh.node_count() as u32;
+        let mut found = BTreeMap::new();
+        for (&node, &ends) in hanging {
+            let wrong = || ModelError::Hanging { body: body.name.clone(), node, ends };
+            let (mut open, mut free) = (vec![(node, 1.0, 0)], BTreeMap::<u32, f64>::new());
+            while let Some((at, weight, depth)) = open.pop() {
+                match hanging.get(&at) {
+                    _ if at >= count || depth > DEEPEST => return Err(wrong()),
+                    Some(ends) => open.extend(ends.map(|end| (end, 0.5 * weight, depth + 1))),
+                    None => *free.entry(at).or_insert(0.0) += weight,
+                }
+            }
+            found.insert(node, free.into_iter().collect());
+        }
+        Ok(found)
     }
 
     /// Weights of the nodes that are bound to other flesh: node → (target body, entries).
