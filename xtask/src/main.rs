@@ -103,18 +103,7 @@ fn main() -> ExitCode {
 
 /// Rewrites every page that a test compares with its source: runs the same tests in writing mode.
 fn docs() -> ExitCode {
-    let mut command = step::cargo([
-        "test",
-        "--quiet",
-        "--release",
-        "--test",
-        "docs",
-        "--test",
-        "coverage",
-        "--test",
-        "cli",
-        "generated",
-    ]);
+    let mut command = step::cargo(["test", "--quiet", "--release", "--test", "all", "generated"]);
     command.env("SINEW_BLESS", "1");
     let outcome = step::stream("docs", &mut command);
     if outcome.is_failure() {
