@@ -360,8 +360,8 @@ fn a_wrong_figure_and_a_hidden_unsafe_are_noticed() {
 #[test]
 fn programs_of_tests_name_all_their_files() {
     for folder in ["tests", "crates/sinew-io/tests", "crates/sinew-run/tests", "crates/sinew-scene/tests"] {
-        let named = read(&root().join(folder).join("all.rs"));
-        let manifest = read(&root().join(folder).with_file_name("Cargo.toml"));
+        let named = read(root().join(folder).join("all.rs"));
+        let manifest = read(root().join(folder).with_file_name("Cargo.toml"));
         for entry in std::fs::read_dir(root().join(folder)).unwrap().flatten() {
             let file = entry.file_name().to_string_lossy().into_owned();
             let Some(stem) = file.strip_suffix(".rs").filter(|stem| *stem != "all") else { continue };
