@@ -26,7 +26,7 @@ def skinned(name, size=1.0):
     # Where a fold snaps, `sinew skin` stops up to half a cell short of balance, and rounding decides where: this asks for the balance itself.
     # Pictures would take longer than the flesh.
     # Bones held by springs let folds snap more easily.
-    settings = ["solver.tolerance=1e-4", 'body.flesh.rig.hold="hard"', "record.apng=false", "record.report=false"]
+    settings = ["solver.tolerance=2e-5", 'body.flesh.rig.hold="hard"', "record.apng=false", "record.report=false"]
     sinew("run", scene, "-o", run, *[word for setting in settings for word in ("--set", setting)])
     pieces = [points(file) for file in sorted(run.glob("skin*.pc2")) if "eye" not in file.name]
     return numpy.concatenate(pieces, axis=1)
