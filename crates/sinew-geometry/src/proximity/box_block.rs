@@ -87,10 +87,10 @@ mod tests {
         for case in 0..2_000 {
             let mut some_box = |k: usize| {
                 let [start, size, way] = [random.point(), random.point(), random.point() * 0.5];
-                let broken = Vec3::new(f64::NAN, 0.0, 0.0) * f64::from(u8::from((case + k) % 40 == 0));
+                let broken = Vec3::new(f64::NAN, 0.0, 0.0) * f64::from(u8::from((case + k).is_multiple_of(40)));
                 let [first, second] =
                     [start, start + size * 0.5].map(|x| SweptBox::of_point(x, x + way + broken, 0.05));
-                if (case + k) % 23 == 0 { SweptBox::EMPTY } else { first.union(&second) }
+                if (case + k).is_multiple_of(23) { SweptBox::EMPTY } else { first.union(&second) }
             };
             let one = some_box(WIDTH);
             let boxes: [SweptBox; WIDTH - 1] = std::array::from_fn(&mut some_box);
