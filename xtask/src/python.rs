@@ -15,7 +15,7 @@ use crate::venv::{self, Background, Environment, quietly};
 pub const NAME: &str = "python";
 
 /// Files of tests that take longest: each has a process of its own.
-const LONG: [&str; 2] = ["test_scenes.py", "test_sweep.py"];
+const LONG: [&str; 3] = ["test_docs.py", "test_scenes.py", "test_sweep.py"];
 
 static INSTALLATION: Background = Background::new();
 
