@@ -87,7 +87,7 @@ const SLOW_SCENES: [&str; 13] = [
 pub fn frames_to_resume(path: &Path, scene: &Scene) -> Option<usize> {
     let is_full = std::env::var_os("SINEW_FULL").is_some();
     let is_slow = !is_full && SLOW_SCENES.iter().any(|name| path.ends_with(name));
-    let most = scene.frame_count().min(if is_full { 24 } else { 4 });
+    let most = scene.frame_count().min(if is_full { 24 } else { 3 });
     let runs = scene.study.as_ref().map_or(1, |study| study.runs().len());
     (!is_slow && most * runs >= 3 && !path.to_string_lossy().contains("_large")).then_some(most)
 }

@@ -121,11 +121,11 @@ fn bits<S: FactorReal>(vectors: &[Vec<Vec3<S>>]) -> Vec<u64> {
 
 #[test]
 fn one_thread_and_many_give_the_same_bits_and_the_same_error() {
-    let matrix = random_spd([20, 9, 9]);
+    let matrix = random_spd([14, 7, 7]);
     let symbolic = SymbolicCholesky::new(matrix.pattern()).unwrap();
     assert!(symbolic.symbolic.tasks.forks.len() > 1, "large enough to be shared");
     let mut bad = matrix.clone();
-    for node in [5, 400, 800, 1200, 2000] {
+    for node in [5, 200, 400, 600, 900] {
         bad.add_diagonal(node, &(Mat3::identity() * -1e4));
     }
     let results: Vec<_> = [1, 2, 5]

@@ -139,12 +139,12 @@ fn iterations(lattice: &Lattice, params: &CoarseGridParams) -> (usize, usize, Ve
 #[test]
 fn iterations_do_not_grow_with_the_mesh_nor_with_nested_grids() {
     let params = CoarseGridParams { ratio: 3.0, ..CoarseGridParams::default() };
-    let (_, small, _) = iterations(&lattice([24, 6, 6], 1.0, |_| true), &params);
-    let (jacobi, large, _) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &params);
+    let (_, small, _) = iterations(&lattice([18, 6, 6], 1.0, |_| true), &params);
+    let (jacobi, large, _) = iterations(&lattice([72, 8, 8], 1.0, |_| true), &params);
     assert!(jacobi > 4 * large, "Jacobi {jacobi}, coarse grid {large}");
     assert!(large <= small + small / 2 + 2, "{small} then {large}");
-    let nested = CoarseGridParams { direct_nodes: 200, direct_entries: 0, ..params };
-    let (_, three_levels, grids) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &nested);
+    let nested = CoarseGridParams { direct_nodes: 100, direct_entries: 0, ..params };
+    let (_, three_levels, grids) = iterations(&lattice([72, 8, 8], 1.0, |_| true), &nested);
     assert_eq!(grids.len(), 2, "{grids:?}");
     assert!(three_levels <= 2 * large, "two levels {large}, three {three_levels}");
 }
@@ -163,7 +163,7 @@ fn parts_that_meet_in_one_cube_do_not_share_its_corners() {
 
 #[test]
 fn preconditioner_is_symmetric_positive_and_has_the_same_bits_on_any_number_of_threads() {
-    let lattice = lattice([40, 16, 16], 1.0, |_| true);
+    let lattice = lattice([24, 10, 10], 1.0, |_| true);
     let pattern = lattice.matrix.pattern();
     let fixed = |node: usize| if node % 17 == 3 { [true, false, false] } else { [false; 3] };
     let mut matrix = lattice.matrix.clone();
