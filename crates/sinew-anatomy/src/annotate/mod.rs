@@ -3,6 +3,7 @@
 //! - `select`: cells, faces and nodes inside of a solid, of a closed surface or of labels; which tissue they are
 //! - `attach`: origins and insertions: boundary near a bone, grown and cut back
 //! - `outline`, `region`: attachments as drawn on bones, finer than the triangles of meshes
+//! - `pad`: tendon that fills what is drawn
 //! - `fibers`: directions by a potential between the attachments, and leaning toward an aponeurosis
 //! - `lines`: fibers along lines of action
 //! - `ends`: where a muscle ends that lies lengthwise on its bone, and leaning from place to place
@@ -16,6 +17,7 @@ mod error;
 mod fibers;
 mod lines;
 mod outline;
+mod pad;
 mod region;
 mod select;
 mod template;
@@ -26,5 +28,6 @@ pub use error::AnnotateError;
 pub use fibers::{FiberField, FiberOptions, fibers_between, lean_toward};
 pub use lines::fibers_along;
 pub use outline::Outline;
+pub use pad::Pad;
 pub use select::{Part, Tissue, boundary_faces_in, cells_in, nodes_in, tissue_of_cells, with_tissues};
 pub use template::{FiberTemplate, MuscleAxes};

@@ -115,12 +115,11 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&Distance
         (!attach.near.is_empty()).then_some(Places { near, away, radius: attach.radius })
     };
     let places: Vec<Option<Places>> = tissue.attach.iter().map(near).collect();
-    let outline = |(attach, bone): (&AttachedTo, &&DistanceField)| {
+    let drawn = |(attach, bone): (&AttachedTo, &&DistanceField)| {
         let curves: Vec<Vec<Vec3>> = attach.outline.iter().map(|curve| placed(curve)).collect();
-        let step = 0.5 * bone.voxel();
-        (!curves.is_empty()).then(|| Outline::new(*bone, &curves, step, 2.0 * attach.within.max(bone.voxel())))
+        (!curves.is_empty()).then(|| outline(attach, &curves, bone))
     };
-    let outlines: Vec<Option<Outline>> = tissue.attach.iter().zip(bones).map(outline).collect();
+    let outlines: Vec<Option<Outline>> = tissue.attach.iter().zip(bones).map(drawn).collect();
     let rules: Vec<AttachRule<'_>> = (tissue.attach.iter().zip(bones).zip(places.iter().zip(&outlines)))
         .map(|((attach, bone), (places, outline))| AttachRule {
             muscle: &tissue.name,
@@ -137,6 +136,11 @@ fn attached(bench: &Bench<'_>, index: usize, mesh: &CellMesh, bones: &[&Distance
     let both = found.into_iter().map(|found| (found.nodes, found.surface.into_flattened()));
     let (sets, corners) = both.unzip();
     Ok(Attached { sets, corners })
+}
+
+/// Curves of an attachment on its bone.
+pub(super) fn outline(attach: &AttachedTo, curves: &[Vec<Vec3>], bone: &DistanceField) -> Outline {
+    Outline::new(bone, curves, 0.5 * bone.voxel(), 2.0 * attach.within.max(bone.voxel()))
 }
 
 /// Balls of one radius around points, less what is nearer to other points.

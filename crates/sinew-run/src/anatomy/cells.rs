@@ -7,7 +7,6 @@ use sinew_anatomy::Solid;
 use sinew_anatomy::field::DistanceField;
 use sinew_anatomy::mesher::compress::{CompressOptions, mesh_compressed};
 use sinew_anatomy::mesher::{self, MeshError, MeshOptions, mesh_many};
-use sinew_anatomy::primitives::SplineTube;
 use sinew_geometry::{Aabb, CellMesh, TriMesh};
 use sinew_math::Vec3;
 use sinew_scene::recipe::Method;
@@ -135,16 +134,14 @@ pub(super) fn mesh(
     let mut key = KeyBuilder::new("mesh", VERSION).input(shape.digest).number(wanted).text(method.word());
     // The shape is the belly and its added tendons, unless more was done to it.
     let is_more = !tissue.csg.is_empty() || bench.recipe.morph.is_some();
-    let belly = smooth[index].as_ref().ok().filter(|_| !tissue.tendon.is_empty() && !is_more);
+    let belly = smooth[index].as_ref().ok().filter(|_| tissue.has_added_tendon() && !is_more);
     if let Some(belly) = belly {
         key = key.input(belly.digest);
     }
     bench.shop.make(&format!("mesh {}", tissue.name), key.finish(), || {
         let field = bench.shop.get(shape)?;
         let belly = match belly {
-            Some(belly) => {
-                Some(Belly { field: bench.shop.get(belly)?, tendons: shape::tendons(bench, index, smooth)? })
-            }
+            Some(belly) => Some(Belly { field: bench.shop.get(belly)?, tendons: shape::added(bench, index, smooth)? }),
             None => None,
         };
         let parts = parts_of(&field);
@@ -183,7 +180,7 @@ fn parts_of(field: &DistanceField) -> usize {
 /// A tissue before tendons were added.
 struct Belly {
     field: Arc<DistanceField>,
-    tendons: Vec<SplineTube>,
+    tendons: Vec<Box<dyn Solid>>,
 }
 
 /// The tetrahedra of a field, with the volume of its belly, or its own: thin tendons lose more to flat faces than bellies do.

@@ -3,7 +3,6 @@
 use sinew_anatomy::Solid;
 use sinew_anatomy::field::{DistanceField, fields_from_labels};
 use sinew_anatomy::mesher;
-use sinew_anatomy::primitives::SplineTube;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 use sinew_math::parallel::prelude::*;
@@ -36,6 +35,7 @@ pub(super) fn add_inputs(
         tendon_labels: tissue.tendon_labels.clone(),
         aponeurosis_labels: tissue.aponeurosis_labels.clone(),
         tendon: tissue.tendon.clone(),
+        attach: shape::padded(tissue).cloned().collect(),
         aponeurosis: tissue.aponeurosis.clone(),
         ..Tissue::default()
     };
@@ -92,21 +92,21 @@ fn tendon_at(bench: &Bench<'_>, index: usize, points: &[Vec3], smooth: &Fields) 
     if let Some([tendon, rest]) = parts_by_label(bench, index, &tissue.tendon_labels, "tendon_labels")? {
         found = points.par_iter().map(|p| tendon.distance(*p) < rest.distance(*p)).collect();
     }
-    let tubes = match tissue.tendon.is_empty() {
-        true => Vec::new(),
-        false => shape::tendons(bench, index, smooth)?,
+    let tendons = match tissue.has_added_tendon() {
+        true => shape::added(bench, index, smooth)?,
+        false => Vec::new(),
     };
-    if !tubes.is_empty() {
+    if !tendons.is_empty() {
         let before = bench.shop.get(field::result(smooth, index)?)?;
-        let added: Vec<bool> = points.par_iter().map(|p| is_added(&before, &tubes, *p)).collect();
+        let added: Vec<bool> = points.par_iter().map(|p| is_added(&before, &tendons, *p)).collect();
         found.iter_mut().zip(added).for_each(|(tendon, added)| *tendon |= added);
     }
     Ok(found)
 }
 
 /// Whether a point of a tissue is in an added tendon and not in what was there before.
-pub(super) fn is_added(before: &DistanceField, tubes: &[SplineTube], p: Vec3) -> bool {
-    before.distance(p) > 0.0 && tubes.iter().any(|tube| tube.distance(p) < 0.5 * before.voxel())
+pub(super) fn is_added(before: &DistanceField, tendons: &[Box<dyn Solid>], p: Vec3) -> bool {
+    before.distance(p) > 0.0 && tendons.iter().any(|tendon| tendon.distance(p) < 0.5 * before.voxel())
 }
 
 /// Whether points are aponeurosis: nearer to its voxels than to the others, or in one of its solids.

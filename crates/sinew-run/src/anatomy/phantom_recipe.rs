@@ -20,8 +20,10 @@ const SPACINGS: [f64; 2] = [0.6e-3, 2e-3];
 const OUTLINE_ERROR: [f64; 2] = [0.008, 0.15e-3];
 /// Distance from a bone within which a muscle is attached \[voxels\]: surfaces of both are up to half a voxel off.
 const WITHIN: f64 = 1.5;
+/// Thickness of tendon that fills an outline, in cells, but no less than a voxel.
+const PAD: f64 = 0.75;
 /// Stations of a line of action from point to point.
-const LINE_STEP: usize = 2;
+const LINE_STEP: usize = 1;
 /// Places of a belly that tell how fibers lean.
 const LEANINGS: usize = 8;
 /// Thinnest tendon that stays in one piece, in cells and in voxels.
@@ -127,7 +129,7 @@ fn write_muscle(text: &mut String, phantom: &Phantom, muscle: &str, image: &Phan
     let attachments: Vec<&Attachment> =
         phantom.attachments.iter().filter(|attachment| bellies.contains(&attachment.belly)).collect();
     let groups = groups(&attachments);
-    let items: Vec<String> = groups.iter().map(|group| attachment(phantom, group, image.voxel)).collect();
+    let items: Vec<String> = groups.iter().map(|group| attachment(phantom, group, image.voxel, cell)).collect();
     let _ = writeln!(text, "attach = [\n    {},\n]", items.join(",\n    "));
     let leaning: Vec<String> = bellies.iter().flat_map(|belly| leanings(phantom, *belly)).collect();
     let leaning = match leaning.as_slice() {
@@ -169,14 +171,14 @@ fn groups<'a>(attachments: &[&'a Attachment]) -> Vec<Group<'a>> {
     groups
 }
 
-fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64) -> String {
+fn attachment(phantom: &Phantom, group: &Group<'_>, voxel: f64, cell: f64) -> String {
     let bone = &phantom.tissues[group.places[0].bone].name;
     let curves = group.places.iter().flat_map(|at| outlines(phantom, at));
     let curves: Vec<String> = curves.map(|curve| points(&curve)).collect();
     let where_it_is = match curves.as_slice() {
         // Too small to be seen: around the end of its line.
         [] => format!("near = {}, radius = \"{}\"", points(&[group.places[0].point]), length(2.0 * voxel)),
-        curves => format!("outline = [{}]", curves.join(", ")),
+        curves => format!("pad = \"{}\", outline = [{}]", length((PAD * cell).max(voxel)), curves.join(", ")),
     };
     format!(
         "{{ name = \"{}\", bone = \"{bone}\", within = \"{}\", {where_it_is} }}",

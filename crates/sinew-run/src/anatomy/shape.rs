@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sinew_anatomy::Solid;
+use sinew_anatomy::annotate::Pad;
 use sinew_anatomy::field::csg::Operation;
 use sinew_anatomy::field::{DistanceField, Keep};
 use sinew_anatomy::mesher;
@@ -15,15 +16,15 @@ use sinew_geometry::mesh::NearestPlaces;
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::{Mat3, Vec3};
 use sinew_scene::recipe::shape::{Csg, Part};
-use sinew_scene::recipe::tissue::{MissingTendon, Tissue};
+use sinew_scene::recipe::tissue::{AttachedTo, MissingTendon, Tissue};
 use sinew_scene::{Diagnostic, Recipe};
 
 use super::build::Bench;
 use super::cache::KeyBuilder;
 use super::cells::{self, told};
-use super::field;
 use super::stage::{Made, Trouble};
 use super::stored::{Reader, Stored, Writer};
+use super::{attach, field};
 
 /// Version of the stage.
 const VERSION: u32 = 2;
@@ -37,12 +38,12 @@ type Fields = [Result<Made<DistanceField>, Diagnostic>];
 pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Made<DistanceField>, Trouble> {
     let tissue = &bench.recipe.tissue[index];
     let own = field::result(smooth, index)?;
-    if tissue.csg.is_empty() && tissue.tendon.is_empty() {
+    if tissue.csg.is_empty() && !tissue.has_added_tendon() {
         bench.shop.tick(1, &tissue.name);
         return Ok(own.clone());
     }
     let mut key = KeyBuilder::new("shape", VERSION).input(own.digest).text(&own_words(tissue));
-    if !tissue.tendon.is_empty() {
+    if tissue.has_added_tendon() {
         key = key.number(cells::cell_of(bench, index));
     }
     // Looked for in every build, so that it stays in the cache.
@@ -52,21 +53,21 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
     }
     bench.shop.make(&format!("shape {}", tissue.name), key.finish(), || {
         let start = bench.shop.get(own)?;
-        let tendons = tendons(bench, index, smooth)?;
+        let added = added(bench, index, smooth)?;
         let mut steps: Vec<(Operation, Box<dyn Solid>)> = Vec::new();
         for (k, step) in tissue.csg.iter().enumerate() {
             steps.push(step_of(bench, index, k, step, smooth)?);
         }
-        if !tendons.is_empty() {
+        if !added.is_empty() {
             // The ends within bones only make sure that they meet.
-            let bones: BTreeSet<&str> = tissue.tendon.iter().map(|tendon| tendon.to.as_str()).collect();
+            let bones: BTreeSet<&str> = bones_of_added(tissue).collect();
             // What is grown into the bone is half a cell deep: a tendon that is flat on it would be too thin for cells.
             let depth = -0.5 * cells::cell_of(bench, index);
             let bones = bones.into_iter().map(|bone| {
                 let bone = bench.shop.get(named(bench, index, bone, smooth)?)?;
-                Ok(Grown(bone, depth))
+                Ok(Box::new(Grown(bone, depth)) as Box<dyn Solid>)
             });
-            steps.push((Operation::Union, Box::new(AnyOf(tendons))));
+            steps.push((Operation::Union, Box::new(AnyOf(added))));
             steps.push((Operation::Difference, Box::new(AnyOf(bones.collect::<Result<Vec<_>, Trouble>>()?))));
         }
         let mut shape = DistanceField::clone(&start);
@@ -86,9 +87,25 @@ pub(super) fn make(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<M
 
 /// The part of the recipe that this stage reads.
 fn own_words(tissue: &Tissue) -> String {
-    let part =
-        Tissue { name: "tissue".into(), csg: tissue.csg.clone(), tendon: tissue.tendon.clone(), ..Tissue::default() };
+    let part = Tissue {
+        name: "tissue".into(),
+        csg: tissue.csg.clone(),
+        tendon: tissue.tendon.clone(),
+        attach: padded(tissue).cloned().collect(),
+        ..Tissue::default()
+    };
     Recipe::words_of_tissue(&part)
+}
+
+/// Attachments that are filled with tendon.
+pub(super) fn padded(tissue: &Tissue) -> impl Iterator<Item = &AttachedTo> {
+    tissue.attach.iter().filter(|attach| attach.has_pad())
+}
+
+/// Bones on which tendon is added.
+fn bones_of_added(tissue: &Tissue) -> impl Iterator<Item = &str> {
+    let tubes = tissue.tendon.iter().map(|tendon| tendon.to.as_str());
+    tubes.chain(padded(tissue).map(|attach| attach.bone.as_str()))
 }
 
 /// Tissues whose shapes this one depends on.
@@ -96,7 +113,7 @@ fn others(tissue: &Tissue) -> impl Iterator<Item = &str> {
     let parts = tissue.csg.iter().map(|step| match step {
         Csg::Add(part) | Csg::Subtract(part) | Csg::Intersect(part) => part,
     });
-    parts.filter_map(name_of).chain(tissue.tendon.iter().map(|tendon| tendon.to.as_str()))
+    parts.filter_map(name_of).chain(bones_of_added(tissue))
 }
 
 /// The tissue that a part is.
@@ -122,9 +139,9 @@ pub(super) fn named<'a>(
 }
 
 /// Several solids as one.
-struct AnyOf<S>(Vec<S>);
+struct AnyOf(Vec<Box<dyn Solid>>);
 
-impl<S: Solid> Solid for AnyOf<S> {
+impl Solid for AnyOf {
     fn distance(&self, p: Vec3) -> f64 {
         self.0.iter().map(|solid| solid.distance(p)).fold(f64::INFINITY, f64::min)
     }
@@ -203,8 +220,25 @@ pub(super) fn solid_of(
     })
 }
 
+/// Tendon that the image of a tissue does not show: tubes, and pads on bones.
+pub(super) fn added(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Vec<Box<dyn Solid>>, Trouble> {
+    let tubes = tubes(bench, index, smooth)?.into_iter().map(|tube| Ok(Box::new(tube) as Box<dyn Solid>));
+    let pads = padded(&bench.recipe.tissue[index]).map(|attach| {
+        let bone = bench.shop.get(named(bench, index, &attach.bone, smooth)?)?;
+        let margin = PAD_MARGIN * cells::cell_of(bench, index);
+        let points = |curve: &Vec<[f64; 3]>| curve.iter().map(|p| Vec3::from(*p)).collect();
+        let curves: Vec<Vec<Vec3>> = attach.outline.iter().map(points).collect();
+        let outline = attach::outline(attach, &curves, &bone);
+        Ok(Box::new(Pad { bone, outline, height: attach.pad, margin }) as Box<dyn Solid>)
+    });
+    tubes.chain(pads).collect()
+}
+
+/// How far pads reach past what is drawn \[cells\]: cells round their rims by about as much.
+const PAD_MARGIN: f64 = 0.25;
+
 /// Tubes of the tendons that the image of a tissue does not show.
-pub(super) fn tendons(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Vec<SplineTube>, Trouble> {
+fn tubes(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Vec<SplineTube>, Trouble> {
     let specs = &bench.recipe.tissue[index].tendon;
     let lines = bench.shop.get(&lines(bench, index, smooth)?)?;
     let tube = |(k, (line, spec)): (usize, (&Vec<Vec3>, &MissingTendon))| {

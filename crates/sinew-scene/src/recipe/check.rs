@@ -121,6 +121,10 @@ impl Checker<'_> {
                 let problem = self.at(&path, "a closed curve needs at least three points");
                 self.report(problem.label(format!("has {}", curve.len())));
             }
+            if attach.pad > 0.0 && attach.outline.is_empty() {
+                let problem = self.at(&format!("{path}.attach[{i}].pad"), "there is no outline that a pad could fill");
+                self.report(problem.hint("draw the attachment on the bone: `outline = [[[x, y, z], …]]`"));
+            }
         }
         for (i, tendon) in tissue.tendon.iter().enumerate() {
             self.check_reference(&tendon.to, &format!("{path}.tendon[{i}].to"), true);

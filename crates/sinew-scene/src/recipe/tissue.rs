@@ -121,6 +121,16 @@ table! {
         /// \[m\]: what faces the bone within them, and within `within` of it, is attached, to fractions of cells; `grow` does
         /// not count then. Default: everywhere.
         outline: Vec<Vec<[f64; 3]>> = list(list(vector(length()))), default([]), example([[[0, 0, "30 cm"], ["1 cm", 0, "30 cm"], ["1 cm", 0, "28 cm"]]]);
+        /// Thickness above the bone of a layer of tendon that fills the outline \[m\], about a cell: tubes of missing tendons
+        /// and bellies end rounder than what is drawn. Its cells are part of `tendon`. Default: none.
+        pad: f64 = length().at_least(0.0), default(0), example("1.5 mm");
+    }
+}
+
+impl AttachedTo {
+    /// Whether tendon is added that fills its outline.
+    pub fn has_pad(&self) -> bool {
+        self.pad > 0.0 && !self.outline.is_empty()
     }
 }
 
@@ -261,7 +271,12 @@ table! {
 impl Tissue {
     /// Whether some of its cells are tendon.
     pub fn has_tendon(&self) -> bool {
-        !self.tendon_labels.is_empty() || !self.tendon.is_empty()
+        !self.tendon_labels.is_empty() || self.has_added_tendon()
+    }
+
+    /// Whether tendon is added that the image does not show: tubes, or pads on bones.
+    pub fn has_added_tendon(&self) -> bool {
+        !self.tendon.is_empty() || self.attach.iter().any(AttachedTo::has_pad)
     }
 
     /// Whether some of its cells are aponeurosis.

@@ -1,0 +1,77 @@
+//! Tendon that flattens onto its footprint: a layer on a bone within an outline.
+
+use std::sync::Arc;
+
+use sinew_geometry::Aabb;
+use sinew_math::Vec3;
+
+use super::outline::Outline;
+use crate::Solid;
+
+/// How far \[m\] the layer goes into the bone and past it; callers take away what is too deep.
+const DEPTH: f64 = 3e-3;
+
+/// All points between a bone and a height above it that are above what is drawn on it.
+///
+/// With d the distance from the bone and l that from the outline, negative within, on the point of the bone below,
+/// `φ = max(d − height, l − margin)`: the distance at the upper side and at the rim, a lower bound at the edge between.
+#[derive(Clone)]
+pub struct Pad {
+    /// The bone.
+    pub bone: Arc<dyn Solid + Send>,
+    /// What is drawn on it.
+    pub outline: Outline,
+    /// Thickness above the bone \[m\].
+    pub height: f64,
+    /// How far the layer reaches past the outline \[m\].
+    pub margin: f64,
+}
+
+impl Solid for Pad {
+    fn distance(&self, p: Vec3) -> f64 {
+        // Far away the box is bound enough, and cheap.
+        let apart = self.bounds().distance_squared(p).sqrt();
+        if apart > 0.5 * DEPTH {
+            return apart;
+        }
+        let d = self.bone.distance(p);
+        let layer = (d - self.height).max(-d - DEPTH);
+        if layer > DEPTH {
+            return layer;
+        }
+        // In the middle of a bone no side of it is the nearest.
+        let rim = self.outline.settled(&*self.bone, p).map_or(DEPTH, |(q, normal)| self.outline.level(q, normal));
+        layer.max(rim - self.margin)
+    }
+
+    fn bounds(&self) -> Aabb {
+        self.outline.bounds().grown(self.margin + self.height.max(DEPTH))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitives::Cuboid;
+    use sinew_math::Mat3;
+
+    /// On a plate with a square of 2 cm drawn on its upper face, 2 mm high with a margin of 1 mm: a box.
+    #[test]
+    fn a_pad_on_a_plate_is_a_box() {
+        let half = Vec3::new(0.05, 0.05, 0.01);
+        let plate = Arc::new(Cuboid { center: Vec3::zero(), axes: Mat3::identity(), half });
+        let corner = |x: f64, y: f64| Vec3::new(x, y, 0.0105);
+        let square = vec![corner(0.01, 0.01), corner(-0.01, 0.01), corner(-0.01, -0.01), corner(0.01, -0.01)];
+        let outline = Outline::new(&*plate, &[square], 1e-3, 5e-3);
+        let pad = Pad { bone: plate, outline, height: 2e-3, margin: 1e-3 };
+        let above = |x: f64, z: f64| pad.distance(Vec3::new(x, 0.0, 0.01 + z));
+        for (x, z, expected) in
+            [(0.0, 1e-3, -1e-3), (0.0, 3e-3, 1e-3), (0.011, 1e-3, 0.0), (0.0125, 1e-3, 1.5e-3), (0.0, -1e-3, -3e-3)]
+        {
+            // A step of the differences in which the bone was found.
+            assert!((above(x, z) - expected).abs() < 1e-5 || expected < -2e-3 && above(x, z) < 0.0, "{x} {z}");
+        }
+        // Neither the far face of the plate nor what is far away.
+        assert!(above(0.0, -0.021) > 0.0 && above(0.03, 1e-3) > 0.0);
+    }
+}
