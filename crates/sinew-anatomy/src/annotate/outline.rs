@@ -9,15 +9,80 @@ use sinew_math::Vec3;
 
 use crate::Solid;
 
+/// Segments of a curve that share a box, which spares most of them.
+const RUN: usize = 16;
+/// Cosine of the angle between the normals at a point and at the nearest point of a curve below which both are on different
+/// faces of the bone: 107°, as curves may pass an edge.
+const OTHER_FACE: f64 = -0.3;
+/// Boxes are larger by this for crossings \[m\]: rounding must not lose one.
+const ROUNDING: f64 = 1e-12;
+
 /// A region of the surface of a bone, within closed curves.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    curves: Vec<Vec<Vec3>>,
+    curves: Vec<Curve>,
     bounds: Aabb,
     /// Step of differences of distances \[m\].
     step: f64,
     /// Points farther from the bone are not on it \[m\].
     reach: f64,
+}
+
+/// A closed curve on a bone.
+#[derive(Clone, Debug)]
+struct Curve {
+    /// Points with the outward normals of the bone, or zero where it is far: counterclockwise as seen from outside.
+    points: Vec<(Vec3, Vec3)>,
+    /// Boxes around the segments that end at [`RUN`] points each.
+    boxes: Vec<Aabb>,
+}
+
+impl Curve {
+    fn new(points: Vec<(Vec3, Vec3)>) -> Self {
+        let around = |first: usize| {
+            let last = (first + RUN).min(points.len());
+            let before = points[(first + points.len() - 1) % points.len()].0;
+            points[first..last]
+                .iter()
+                .fold(Aabb::from_points(&[before]), |all, (p, _)| all.union(&Aabb::from_points(&[*p])))
+        };
+        let boxes = (0..points.len()).step_by(RUN).map(around).collect();
+        Self { points, boxes }
+    }
+
+    /// Whether the curve runs around a point of the bone as seen along its normal, across which u and v are; `nearest` is
+    /// the squared distance and the normal of the nearest point so far.
+    fn turns(&self, q: Vec3, [u, v]: [Vec3; 2], nearest: &mut (f64, Vec3)) -> bool {
+        let mut turns = 0;
+        for (k, around) in self.boxes.iter().enumerate() {
+            let is_near = around.distance_squared(q) < nearest.0;
+            let (middle, half) = ((around.min + around.max) * 0.5 - q, (around.max - around.min) * 0.5);
+            let can_cross =
+                middle.dot(v).abs() <= half.dot(v.abs()) + ROUNDING && middle.dot(u) >= -half.dot(u.abs()) - ROUNDING;
+            if !is_near && !can_cross {
+                continue;
+            }
+            let first = k * RUN;
+            let mut a = self.points[(first + self.points.len() - 1) % self.points.len()].0 - q;
+            for (p, normal) in &self.points[first..(first + RUN).min(self.points.len())] {
+                let b = *p - q;
+                let squared = to_segment(a, b);
+                if squared < nearest.0 {
+                    *nearest = (squared, *normal);
+                }
+                let (a2, b2) = ([a.dot(u), a.dot(v)], [b.dot(u), b.dot(v)]);
+                // Crossings of the half line along u: up counts once, down counts back.
+                let left = (b2[0] - a2[0]) * -a2[1] + a2[0] * (b2[1] - a2[1]);
+                if a2[1] <= 0.0 && b2[1] > 0.0 && left > 0.0 {
+                    turns += 1;
+                } else if a2[1] > 0.0 && b2[1] <= 0.0 && left < 0.0 {
+                    turns -= 1;
+                }
+                a = b;
+            }
+        }
+        turns > 0
+    }
 }
 
 impl Outline {
@@ -27,23 +92,24 @@ impl Outline {
     pub fn new(bone: &dyn Solid, curves: &[Vec<Vec3>], step: f64, reach: f64) -> Self {
         let mut outline = Self { curves: Vec::new(), bounds: Aabb::EMPTY, step, reach };
         for curve in curves {
-            let (mut points, mut normal) = (Vec::new(), Vec3::zero());
+            let mut points: Vec<(Vec3, Vec3)> = Vec::new();
             for (i, a) in curve.iter().enumerate() {
                 let b = curve[(i + 1) % curve.len()];
                 let count = (a.distance(b) / step).ceil().clamp(1.0, 200.0) as usize;
                 for k in 0..count {
                     let drawn = a.lerp(b, k as f64 / count as f64);
-                    let (point, outward) = outline.settled(bone, drawn).unwrap_or((drawn, Vec3::zero()));
-                    points.push(point);
-                    normal += outward;
+                    points.push(outline.settled(bone, drawn).unwrap_or((drawn, Vec3::zero())));
                 }
             }
-            let area: Vec3 = points.windows(2).map(|pair| (pair[0] - points[0]).cross(pair[1] - points[0])).sum();
+            let Some((first, _)) = points.first().copied() else { continue };
+            let area: Vec3 = points.windows(2).map(|pair| (pair[0].0 - first).cross(pair[1].0 - first)).sum();
+            let normal: Vec3 = points.iter().map(|(_, normal)| *normal).sum();
             if area.dot(normal) < 0.0 {
                 points.reverse();
             }
-            outline.bounds = outline.bounds.union(&Aabb::from_points(&points));
-            outline.curves.push(points);
+            let curve = Curve::new(points);
+            outline.bounds = curve.boxes.iter().fold(outline.bounds, |all, one| all.union(one));
+            outline.curves.push(curve);
         }
         outline
     }
@@ -80,28 +146,14 @@ impl Outline {
     /// Distance \[m\] of a point of the bone with an outward normal from the curves: negative within them.
     pub fn level(&self, q: Vec3, normal: Vec3) -> f64 {
         let (u, v) = across(normal);
-        let (mut nearest, mut is_within) = (f64::INFINITY, false);
+        let (mut nearest, mut is_within) = ((f64::INFINITY, Vec3::zero()), false);
         for curve in &self.curves {
-            let mut turns = 0;
-            let mut a = curve[curve.len() - 1] - q;
-            let mut a2 = [a.dot(u), a.dot(v)];
-            for p in curve {
-                let b = *p - q;
-                let b2 = [b.dot(u), b.dot(v)];
-                nearest = nearest.min(to_segment(a, b));
-                // Crossings of the half line along u: up counts once, down counts back.
-                let left = (b2[0] - a2[0]) * -a2[1] + a2[0] * (b2[1] - a2[1]);
-                if a2[1] <= 0.0 && b2[1] > 0.0 && left > 0.0 {
-                    turns += 1;
-                } else if a2[1] > 0.0 && b2[1] <= 0.0 && left < 0.0 {
-                    turns -= 1;
-                }
-                (a, a2) = (b, b2);
-            }
             // Each curve by itself: one on the far face of a thin bone runs the other way around and would cancel this.
-            is_within |= turns > 0;
+            is_within |= curve.turns(q, [u, v], &mut nearest);
         }
-        if is_within { -nearest.sqrt() } else { nearest.sqrt() }
+        // Curves that pass over several sides of a bone run around points of its far face, too, as seen from there.
+        let (squared, there) = nearest;
+        if is_within && there.dot(normal) > OTHER_FACE { -squared.sqrt() } else { squared.sqrt() }
     }
 }
 

@@ -17,13 +17,13 @@ const VIA: f64 = 14e-3;
 const SPACING: f64 = 1.0 / 40.0;
 const SPACINGS: [f64; 2] = [0.6e-3, 2e-3];
 /// Outlines are drawn to this part of their size, but not finer than the second \[m\].
-const OUTLINE_ERROR: [f64; 2] = [0.008, 0.15e-3];
+const OUTLINE_ERROR: [f64; 2] = [0.008, 0.08e-3];
 /// Distance from a bone within which a muscle is attached \[voxels\]: surfaces of both are up to half a voxel off.
 const WITHIN: f64 = 1.5;
 /// Thickness of tendon that fills an outline, in cells, but no less than a voxel.
 const PAD: f64 = 0.75;
 /// Stations of a line of action from point to point.
-const LINE_STEP: usize = 1;
+const LINE_STEP: usize = 2;
 /// Places of a belly that tell how fibers lean.
 const LEANINGS: usize = 8;
 /// Thinnest tendon that stays in one piece, in cells and in voxels.

@@ -225,17 +225,20 @@ pub(super) fn added(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<
     let tubes = tubes(bench, index, smooth)?.into_iter().map(|tube| Ok(Box::new(tube) as Box<dyn Solid>));
     let pads = padded(&bench.recipe.tissue[index]).map(|attach| {
         let bone = bench.shop.get(named(bench, index, &attach.bone, smooth)?)?;
-        let margin = PAD_MARGIN * cells::cell_of(bench, index);
+        let [margin, depth] = [PAD_MARGIN, PAD_DEPTH].map(|part| part * cells::cell_of(bench, index));
+        let near = 2.0 * bone.voxel();
         let points = |curve: &Vec<[f64; 3]>| curve.iter().map(|p| Vec3::from(*p)).collect();
         let curves: Vec<Vec<Vec3>> = attach.outline.iter().map(points).collect();
         let outline = attach::outline(attach, &curves, &bone);
-        Ok(Box::new(Pad { bone, outline, height: attach.pad, margin }) as Box<dyn Solid>)
+        Ok(Box::new(Pad { bone, outline, height: attach.pad, depth, margin, near }) as Box<dyn Solid>)
     });
     tubes.chain(pads).collect()
 }
 
 /// How far pads reach past what is drawn \[cells\]: cells round their rims by about as much.
 const PAD_MARGIN: f64 = 0.25;
+/// How deep pads are grown into the bone \[cells\].
+const PAD_DEPTH: f64 = 0.25;
 
 /// Tubes of the tendons that the image of a tissue does not show.
 fn tubes(bench: &Bench<'_>, index: usize, smooth: &Fields) -> Result<Vec<SplineTube>, Trouble> {
