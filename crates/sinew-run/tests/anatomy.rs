@@ -141,6 +141,30 @@ fn an_outline_on_a_bone_bounds_an_attachment_within_cells() {
     assert!(error.contains("at least three points"), "{error}");
 }
 
+/// A tendon of radius 5 mm ends on a rectangle of 20 by 12 mm: its foot is attached; with a pad the whole rectangle is.
+#[test]
+fn a_pad_spreads_a_tendon_over_its_outline() {
+    let insertion = r#"{ name = "insertion", bone = "foot", within = "3 mm""#;
+    let curve = "[0.015, -0.006, -0.02], [0.035, -0.006, -0.02], [0.035, 0.006, -0.02], [0.015, 0.006, -0.02]";
+    let drawn = RECIPE.replace(insertion, &format!("{insertion}, outline = [[{curve}]]"));
+    let padded = RECIPE.replace(insertion, &format!("{insertion}, pad = \"6 mm\", outline = [[{curve}]]"));
+    let area = |text: &str| {
+        let model = built(text, None);
+        assert_eq!(model.problems, []);
+        let facts = model.file.tissue.iter().find(|tissue| tissue.name == "belly").expect("the muscle");
+        assert!(facts.components == 1 && facts.has_tendon, "{facts:?}");
+        facts.attach[1].area
+    };
+    let (alone, whole) = (area(&drawn), area(&padded));
+    // π r², and what is within a cell of the bone around it.
+    assert!(alone < 1.6e-4, "{alone}");
+    // Two percent: the rim of the pad is a quarter of a cell past the curve, which cuts it.
+    assert!((whole / 2.4e-4 - 1.0).abs() < 0.02, "{whole}");
+    let without = RECIPE.replace(insertion, &format!("{insertion}, pad = \"6 mm\""));
+    let error = Recipe::from_text(&without, "a.toml", ".").unwrap_err().to_string();
+    assert!(error.contains("there is no outline that a pad could fill"), "{error}");
+}
+
 /// Fibers along a drawn line, upward and downward, and leaning from it.
 #[test]
 fn fibers_follow_lines_of_action() {

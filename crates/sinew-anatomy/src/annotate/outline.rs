@@ -233,6 +233,34 @@ mod tests {
         }
     }
 
+    /// On a shelf that stands off a wall, both a tenth thick, a curve around a part of both, through the corner between them: the
+    /// back of the wall does not belong, though the curve runs counterclockwise around a point of it as seen from there
+    /// where the bone is not quite flat.
+    #[test]
+    fn the_back_of_a_wall_is_outside_of_a_curve_through_a_corner() {
+        struct Both([Cuboid; 2]);
+        impl Solid for Both {
+            fn distance(&self, p: Vec3) -> f64 {
+                self.0[0].distance(p).min(self.0[1].distance(p))
+            }
+            fn bounds(&self) -> Aabb {
+                self.0[0].bounds().union(&self.0[1].bounds())
+            }
+        }
+        let cuboid = |center, half| Cuboid { center, axes: sinew_math::Mat3::identity(), half };
+        let shelf = cuboid(Vec3::new(1.0, 0.0, 0.0), Vec3::new(1.0, 1.0, 0.05));
+        let wall = cuboid(Vec3::new(0.0, 0.0, 1.0), Vec3::new(0.05, 1.0, 1.0));
+        let side = |y: f64| [[1.5, y, 0.05], [0.05, y, 0.05], [0.05, y, 0.3]].map(Vec3::from);
+        let curve = [side(-0.5).to_vec(), side(0.5).into_iter().rev().collect()].concat();
+        let outline = Outline::new(&Both([shelf, wall]), &[curve], 0.02, 0.1);
+        assert!((outline.level(Vec3::new(0.8, 0.0, 0.05), Vec3::unit(2)) + 0.5).abs() < 0.01);
+        assert!((outline.level(Vec3::new(0.05, 0.0, 0.2), Vec3::unit(0)) + 0.1).abs() < 0.01);
+        let (q, normal) = (Vec3::new(-0.05, 0.0, 0.4), Vec3::new(-0.8, 0.0, 0.6));
+        let across = across(normal);
+        let runs_around = outline.curves[0].turns(q, across.into(), &mut (f64::INFINITY, Vec3::zero()));
+        assert!(runs_around && outline.level(q, normal) > 0.1, "{}", outline.level(q, normal));
+    }
+
     /// What lies within one of two curves belongs; the bridge between them does not.
     #[test]
     fn several_curves_are_several_places() {
