@@ -232,9 +232,27 @@ impl SampleBand {
                 least[i] = least[i].min(inside[i][s]);
             }
         }
+        // Where an edge function plus its reach is not negative, columns lie on one side of a line x = at + by (y − ay).
+        let corners = [b, c, a];
+        let mut lines = [[0.0f32; 2]; 3];
+        for i in 0..3 {
+            let [ea, eb, _] = edges[i];
+            lines[i] = [corners[i][0] - reach[i] / ea, -eb / ea];
+        }
         for y in y0..=y1 {
             let py = (first_row + y) as f32;
-            for x in x0..=x1 {
+            let (mut left, mut right) = (x0 as f32, x1 as f32);
+            for i in 0..3 {
+                let at = lines[i][0] + lines[i][1] * (py - corners[i][1]);
+                // A column of allowance for rounding; level edges have infinities or NaN here, which bound nothing.
+                let (low, high) = (at - 1.0, at + 1.0);
+                left = if edges[i][0] > 0.0 && low > left { low } else { left };
+                right = if edges[i][0] < 0.0 && high < right { high } else { right };
+            }
+            if left > right {
+                continue;
+            }
+            for x in left as usize..=(right as usize).min(x1) {
                 // Most of what looks away is hidden.
                 if nearest <= self.farthest[y * width + x] {
                     continue;
@@ -253,7 +271,11 @@ impl SampleBand {
                         depths[s] = if is_nearer { w } else { depths[s] };
                         sources[s] = if is_nearer { triangle.source } else { sources[s] };
                     }
-                    self.farthest[y * width + x] = least_of(depths);
+                    // All samples are at least as near as the farthest corner of the pixel.
+                    let bound =
+                        inverse_depth(px + if gx > 0.0 { 0.0 } else { 1.0 }, py + if gy > 0.0 { 0.0 } else { 1.0 });
+                    let known = &mut self.farthest[y * width + x];
+                    *known = if bound > *known { bound } else { *known };
                     continue;
                 }
                 for s in 0..SAMPLES {

@@ -79,6 +79,7 @@ impl Occlusion {
     }
 
     /// Sides of the ground that bodies dim, beyond which a point of the ground lies: one bit each.
+    #[inline(always)]
     pub fn sides_beyond(&self, p: V3) -> u8 {
         self.ground.sides_beyond(p)
     }
@@ -90,10 +91,11 @@ impl Occlusion {
     }
 }
 
+/// Number of points per map in one pass: one map fits in the cache, all of them do not.
+const CHUNK: usize = 512;
+
 /// Visibility of the sky's directions from points with normals, offset by `texels` of the maps along the normal.
 fn visibility(maps: &[DepthMap], points: &[(V3, V3)], texels: f32) -> Vec<[f32; MAX_DIRECTIONS]> {
-    /// Number of points per map in one pass: one map fits in the cache, all of them do not.
-    const CHUNK: usize = 512;
     let mut visible = vec![[0.0; MAX_DIRECTIONS]; points.len()];
     let chunks = visible.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK));
     chunks.for_each(|(visible, points)| dispatch(Visibility { maps, points, texels, visible }));
@@ -114,15 +116,9 @@ impl LaneKernel for Visibility<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         for (k, map) in self.maps.iter().enumerate() {
-            let offset = self.texels * map.texel();
+            let by = self.texels * map.texel();
             for (visible, points) in self.visible.chunks_mut(LANES).zip(self.points.chunks(LANES)) {
-                // The last block repeats its last point.
-                let mut block = [[0.0; 3]; LANES];
-                for (i, at) in block.iter_mut().enumerate() {
-                    let (p, n) = points[i.min(points.len() - 1)];
-                    *at = mad(p, n, offset);
-                }
-                let lit = map.lit(&block);
+                let lit = map.lit(&offset(points, |point| point.0, |point| point.1, by));
                 for (out, lit) in visible.iter_mut().zip(lit) {
                     out[k] = lit;
                 }
@@ -131,10 +127,58 @@ impl LaneKernel for Visibility<'_> {
     }
 }
 
+/// Ambient light at points with one normal.
+struct Gathered<'a> {
+    maps: &'a [DepthMap],
+    directions: &'a [V3],
+    points: &'a [V3],
+    normal: V3,
+    /// Offset along the normal.
+    texels: f32,
+    values: &'a mut [f32],
+}
+
+impl LaneKernel for Gathered<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let mut total = 0.0;
+        for (map, &direction) in self.maps.iter().zip(self.directions) {
+            let weight = weight(self.normal, direction);
+            total += weight;
+            for (values, points) in self.values.chunks_mut(LANES).zip(self.points.chunks(LANES)) {
+                let lit = map.lit(&offset(points, |&p| p, |_| self.normal, self.texels * map.texel()));
+                for (value, lit) in values.iter_mut().zip(lit) {
+                    *value += weight * lit;
+                }
+            }
+        }
+        self.values.iter_mut().for_each(|value| *value = if total > 1e-6 { *value / total } else { 0.0 });
+    }
+}
+
+/// A block of points, moved along their normals; the last block repeats its last point.
+#[inline(always)]
+fn offset<P>(points: &[P], at: impl Fn(&P) -> V3, normal: impl Fn(&P) -> V3, by: f32) -> [V3; LANES] {
+    let mut block = [[0.0; 3]; LANES];
+    for (i, out) in block.iter_mut().enumerate() {
+        let point = &points[i.min(points.len() - 1)];
+        *out = mad(at(point), normal(point), by);
+    }
+    block
+}
+
+/// Weight of the light from a direction on a face.
+#[inline(always)]
+fn weight(normal: V3, direction: V3) -> f32 {
+    (dot(normal, direction) * (1.0 - WRAP) + WRAP).max(0.0)
+}
+
 fn gather(directions: &[V3], visible: &[f32; MAX_DIRECTIONS], n: V3) -> f32 {
     let (mut sum, mut total) = (0.0, 0.0);
     for (&d, v) in directions.iter().zip(visible) {
-        let w = (dot(n, d) * (1.0 - WRAP) + WRAP).max(0.0);
+        let w = weight(n, d);
         sum += w * v;
         total += w;
     }
@@ -191,30 +235,33 @@ impl GroundGrid {
         let (min, max) = (axes.map(|a| bounds.min[a] - 1.5 * height), axes.map(|a| bounds.max[a] + 1.5 * height));
         let scale: [f32; 2] = std::array::from_fn(|i| (side - 1) as f32 / (max[i] - min[i]));
         let normal = up.direction();
-        let points: Vec<(V3, V3)> = (0..side * side)
+        let points: Vec<V3> = (0..side * side)
             .map(|i| {
                 let mut p = [0.0; 3];
                 p[up.index()] = level;
                 p[axes[0]] = min[0] + (i % side) as f32 / scale[0];
                 p[axes[1]] = min[1] + (i / side) as f32 / scale[1];
-                (p, normal)
+                p
             })
             .collect();
-        let visible = visibility(maps, &points, 0.5);
-        let values: Vec<f32> = visible.iter().map(|v| gather(directions, v, normal)).collect();
+        let mut values = vec![0.0; points.len()];
+        let chunks = values.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK));
+        chunks
+            .for_each(|(values, points)| dispatch(Gathered { maps, directions, points, normal, texels: 0.5, values }));
         // Each direction casts a faint shadow with its own edge: blur the edges, keep the depth.
         let values = blurred(&blurred(&values, side, 1, side), side, side, 1);
         GroundGrid { axes, min, scale, side, values }
     }
 
+    #[inline(always)]
     fn sides_beyond(&self, p: V3) -> u8 {
         if self.values.is_empty() {
             return u8::MAX;
         }
-        let at: [f32; 2] = std::array::from_fn(|i| (p[self.axes[i]] - self.min[i]) * self.scale[i]);
+        let x = (p[self.axes[0]] - self.min[0]) * self.scale[0];
+        let y = (p[self.axes[1]] - self.min[1]) * self.scale[1];
         let end = (self.side - 1) as f32;
-        let beyond = [at[0] < 0.0, at[0] > end, at[1] < 0.0, at[1] > end];
-        beyond.iter().enumerate().map(|(side, &is)| u8::from(is) << side).sum()
+        u8::from(x < 0.0) | u8::from(x > end) << 1 | u8::from(y < 0.0) << 2 | u8::from(y > end) << 3
     }
 
     #[inline(always)]

@@ -136,11 +136,16 @@ impl Renderer {
             .iter()
             .map(|s| if let Paint::Solid(color) = s.paint { color.to_linear() } else { [0.0; 3] })
             .collect();
+        let is_smooth =
+            |s: &Surface<'_>| s.wireframe.is_none() && matches!(s.paint, Paint::Solid(_) | Paint::VertexField { .. });
+        let is_smooth = view.surfaces.iter().map(is_smooth).collect();
         let ground_inverse_depth = backdrop.ground_inverse_depth(&projection);
+        let has_depths = view.ground.is_some_and(|level| prepared.bounds.min[view.up.index()] < level);
         let pass = Pass {
             view,
             plate,
             solid,
+            is_smooth,
             prepared,
             projection,
             lights,
@@ -148,6 +153,7 @@ impl Renderer {
             occlusion,
             backdrop,
             ground_inverse_depth,
+            has_depths,
             width: self.width,
             height: self.height,
         };

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::camera::UpAxis;
 use super::color::srgb_from_linear;
-use super::coverage::Projection;
+use super::coverage::{Projection, TILE};
 use super::scene::Finish;
 use super::shadow::SoftShadow;
 use super::vector::{V3, add, dot, lerp, mad, mul, norm, scale, smoothstep, sub, unit_or};
@@ -204,32 +204,68 @@ fn filtered_square_wave(x: f32, width: f32) -> f32 {
     ((integral(x + 0.5 * width) - integral(x - 0.5 * width)) / width).clamp(-1.0, 1.0)
 }
 
+/// Linear colors of a row of a tile, component by component: so that a loop over pixels is one over lanes.
+pub(crate) type RowColors = [[f32; TILE]; 3];
+
+/// Bytes of a row of a tile: three per pixel.
+pub(crate) type RowBytes = [u8; 3 * TILE];
+
 /// Filmic curve: straight in the shadows and middle tones, a soft shoulder from 0.7 so that highlights keep their hue.
 #[inline(always)]
 pub(crate) fn display(color: V3) -> [u8; 3] {
-    static CODES: OnceLock<Vec<u8>> = OnceLock::new();
-    let codes = CODES.get_or_init(|| (0..=code_of(BRIGHTEST)).map(|code| display_byte(light_of(code))).collect());
-    // Written so that NaN is black.
-    let byte = |c: f32| if c > DARKEST { codes[code_of(c.min(BRIGHTEST))] } else { 0 };
+    let codes = codes();
+    let byte = |c: f32| codes[entry_of(c) as usize % ENTRIES];
     [byte(color[0]), byte(color[1]), byte(color[2])]
+}
+
+/// [`display`] of eight pixels.
+#[inline(always)]
+pub(crate) fn display_row(colors: &RowColors) -> RowBytes {
+    let codes = codes();
+    let mut entries = [[0; TILE]; 3];
+    for (entries, colors) in entries.iter_mut().zip(colors) {
+        for (entry, &color) in entries.iter_mut().zip(colors) {
+            *entry = entry_of(color);
+        }
+    }
+    let mut bytes = [0; 3 * TILE];
+    for i in 0..TILE {
+        for c in 0..3 {
+            bytes[3 * i + c] = codes[entries[c][i] as usize % ENTRIES];
+        }
+    }
+    bytes
+}
+
+/// Bytes of codes, after that of what is too dark for a code.
+#[inline(always)]
+fn codes() -> &'static [u8; ENTRIES] {
+    static CODES: OnceLock<[u8; ENTRIES]> = OnceLock::new();
+    let byte_of = |entry: u32| if entry == 0 { 0 } else { display_byte(light_of(entry - 1)) };
+    CODES.get_or_init(|| std::array::from_fn(|entry| byte_of((entry as u32).min(entry_of(BRIGHTEST)))))
+}
+
+/// A power of two above the number of entries, so that a remainder tells the compiler that all of them exist.
+const ENTRIES: usize = 1 << 14;
+
+/// Entry of a value in the table of bytes; NaN is black.
+#[inline(always)]
+fn entry_of(c: f32) -> u32 {
+    let light = if c < BRIGHTEST { c } else { BRIGHTEST };
+    if c > DARKEST { ((light.to_bits() - DARKEST.to_bits()) >> DROPPED) + 1 } else { 0 }
 }
 
 /// Light below this is black, light above [`BRIGHTEST`] is white.
 const DARKEST: f32 = 1.0 / 8192.0;
 const BRIGHTEST: f32 = 64.0;
 
-/// Bits of the mantissa that a code drops: codes lie 0.2 % apart, a fifth of a byte step.
+/// Bits of the mantissa that a code drops: codes lie 0.2 % apart, a fifth of a byte step. The bits of positive floats are
+/// ordered like the values.
 const DROPPED: u32 = 14;
 
-/// Number of a value between [`DARKEST`] and [`BRIGHTEST`]: the bits of positive floats are ordered like the values.
-#[inline(always)]
-fn code_of(c: f32) -> usize {
-    ((c.to_bits() - DARKEST.to_bits()) >> DROPPED) as usize
-}
-
 /// The value in the middle of a code.
-fn light_of(code: usize) -> f32 {
-    f32::from_bits(DARKEST.to_bits() + ((code as u32) << DROPPED) + (1 << (DROPPED - 1)))
+fn light_of(code: u32) -> f32 {
+    f32::from_bits(DARKEST.to_bits() + (code << DROPPED) + (1 << (DROPPED - 1)))
 }
 
 fn display_byte(c: f32) -> u8 {

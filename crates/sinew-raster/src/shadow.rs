@@ -134,14 +134,17 @@ impl DepthMap {
         let (e0, e1, e2) = (edge(b, c), edge(c, a), edge(a, b));
         for y in y0..=y1 {
             let py = y as f32 + 0.5;
-            for x in x0..=x1 {
-                let px = x as f32 + 0.5;
-                let inside = (e0[0] * px + e0[1] * py + e0[2] >= 0.0)
-                    & (e1[0] * px + e1[1] * py + e1[2] >= 0.0)
-                    & (e2[0] * px + e2[1] * py + e2[2] >= 0.0);
-                if inside {
-                    let texel = &mut self.heights[y * self.size + x];
-                    *texel = texel.max(a[2] + gx * (px - a[0]) + gy * (py - a[1]));
+            // A row in blocks: most triangles need one. The last block may begin before the triangle does.
+            for x in (x0..=x1).step_by(LANES) {
+                let x = x.min(self.size - LANES);
+                let texels = &mut self.heights[y * self.size + x..][..LANES];
+                for (i, texel) in texels.iter_mut().enumerate() {
+                    let px = (x + i) as f32 + 0.5;
+                    let inside = (e0[0] * px + e0[1] * py + e0[2] >= 0.0)
+                        & (e1[0] * px + e1[1] * py + e1[2] >= 0.0)
+                        & (e2[0] * px + e2[1] * py + e2[2] >= 0.0);
+                    let height = a[2] + gx * (px - a[0]) + gy * (py - a[1]);
+                    *texel = if inside & (height > *texel) { height } else { *texel };
                 }
             }
         }
@@ -217,6 +220,8 @@ pub(crate) struct SoftShadow {
     lowest: f32,
     /// Largest radius of the search \[texels\].
     reach: f32,
+    /// Edge of a texel \[m\].
+    texel: f32,
 }
 
 impl SoftShadow {
@@ -226,27 +231,26 @@ impl SoftShadow {
         let lowest = map.heights.iter().copied().filter(|h| h.is_finite()).fold(map.top, f32::min);
         // Beyond a sixth of the map a shadow has no visible shape left.
         let reach = (LIGHT_RADIUS * (map.top - lowest) * map.scale).clamp(2.0, 0.18 * size as f32);
-        let mut levels = vec![(size, std::mem::take(&mut map.heights))];
-        while let Some((side, heights)) = levels.last().filter(|(side, _)| *side > COARSEST) {
-            levels.push((side / 2, halved(heights, *side)));
-        }
+        let heights = std::mem::take(&mut map.heights);
         let spread = (reach * COARSE as f32 / size as f32).ceil() as usize + 1;
-        let cells = levels.iter().find(|(side, _)| *side == COARSE);
-        let coarse =
-            cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
+        let (levels, coarse) = dispatch(Pyramid { heights, size, spread });
         let [search, filter, wide] =
             [SEARCH_BLOCKS, FILTER_BLOCKS, WIDE_BLOCKS].map(|blocks| spiral(blocks[usize::from(size > SMALL)]));
-        SoftShadow { search, filter, wide, levels, coarse, lowest, reach, map }
+        SoftShadow { search, filter, wide, levels, coarse, lowest, reach, texel: map.texel(), map }
     }
 
     /// Sides of what bodies can shade, beyond which a point lies: one bit each.
+    #[inline(always)]
     pub fn sides_beyond(&self, p: V3) -> u8 {
         let [u, v, h] = self.map.locate(p);
         // The offset of points along their normal is at most three texels.
         let reach = self.reach + 4.0;
         let far = self.map.size as f32 + reach;
-        let beyond = [u < -reach, u > far, v < -reach, v > far, h > self.map.top];
-        beyond.iter().enumerate().map(|(side, &is)| u8::from(is) << side).sum()
+        u8::from(u < -reach)
+            | u8::from(u > far) << 1
+            | u8::from(v < -reach) << 2
+            | u8::from(v > far) << 3
+            | u8::from(h > self.map.top) << 4
     }
 
     /// Fraction of the key light that reaches a point with unit normal `n`, 0..1.
@@ -254,7 +258,7 @@ impl SoftShadow {
     pub fn lit(&self, p: V3, n: V3) -> f32 {
         // Grazing light needs a larger offset along the normal to clear the texel's own slope.
         let slope = 1.0 - dot(n, self.map.direction).clamp(0.0, 1.0);
-        let offset = (1.0 + 2.0 * slope) * self.map.texel();
+        let offset = (1.0 + 2.0 * slope) * self.texel;
         let [u, v, h] = self.map.locate(super::vector::mad(p, n, offset));
         let size = self.map.size as f32;
         let (inside_u, inside_v) = (u.clamp(0.0, size - 1.0), v.clamp(0.0, size - 1.0));
@@ -270,7 +274,7 @@ impl SoftShadow {
         // The receiver itself rises toward the light: taps beside the point compare with its plane, not with its
         // height.
         let facing = dot(n, self.map.direction).max(1e-3);
-        let rise = |axis: V3| (-dot(n, axis) / facing).clamp(-STEEPEST, STEEPEST) * self.map.texel();
+        let rise = |axis: V3| (-dot(n, axis) / facing).clamp(-STEEPEST, STEEPEST) * self.texel;
         let plane = Receiver { u, v, h, slope, rise: [rise(self.map.tangent), rise(self.map.bitangent)] };
         let level = self.level(radius, 2.0);
         let [count, sum] = self.occluders(level, &plane, radius, &self.search);
@@ -330,7 +334,7 @@ impl SoftShadow {
             let [u, v, limit] = at;
             block(heights, *side, [&u, &v, &limit], &mut count, &mut sum);
         }
-        [count.iter().sum(), sum.iter().sum()]
+        [total(count), total(sum)]
     }
 
     /// The level at which a radius given in base texels spans between `texels` and twice as many.
@@ -346,7 +350,7 @@ impl SoftShadow {
     /// Maxima over a coarse texel lie above a sloped surface: occluders must be higher by that much.
     #[inline(always)]
     fn margin(&self, shrink: f32, slope: f32) -> f32 {
-        (1.0 / shrink - 1.0) * self.map.texel() * (0.6 + 1.4 * slope)
+        (1.0 / shrink - 1.0) * self.texel * (0.6 + 1.4 * slope)
     }
 }
 
@@ -410,10 +414,16 @@ fn whole_and_rest(at: [f32; 2]) -> ([u32; 2], [f32; 2]) {
     (whole, [at[0] - (sum[0] - ONES), at[1] - (sum[1] - ONES)])
 }
 
-/// Texels of a level per texel of the base.
+/// Texels of a level per texel of the base, a power of two: from the exponent, without a division.
 #[inline(always)]
 fn shrink_of(level: usize) -> f32 {
-    1.0 / (1 << level) as f32
+    f32::from_bits((127 - level as u32) << 23)
+}
+
+/// The sum in a tree, as vectors do it.
+#[inline(always)]
+fn total([a, b, c, d, e, f, g, h]: Lanes) -> f32 {
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 /// Sunflower arrangement of points in the unit disc: even density without visible rows.
@@ -429,32 +439,76 @@ fn spiral(blocks: usize) -> Taps {
     (0..blocks).map(block).collect()
 }
 
+/// Halves a map of so many texels per side until it is coarse; spreads the level that tells where no shadow is.
+struct Pyramid {
+    heights: Vec<f32>,
+    size: usize,
+    spread: usize,
+}
+
+impl LaneKernel for Pyramid {
+    type Output = (Vec<(usize, Vec<f32>)>, Vec<f32>);
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Self::Output {
+        let mut levels = vec![(self.size, self.heights)];
+        let mut coarse = vec![f32::INFINITY; COARSE * COARSE];
+        while let Some((side, heights)) = levels.last() {
+            if *side == COARSE {
+                coarse = dilated(heights, self.spread);
+            }
+            if *side <= COARSEST {
+                break;
+            }
+            levels.push((side / 2, halved(heights, *side)));
+        }
+        (levels, coarse)
+    }
+}
+
+/// The higher one of heights, which are not NaN: one instruction, unlike `max`.
+#[inline(always)]
+fn higher(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
 /// Map of half the side, each texel the highest of four.
+#[inline(always)]
 fn halved(heights: &[f32], side: usize) -> Vec<f32> {
     let half = side / 2;
-    let mut to = Vec::with_capacity(half * half);
-    for rows in heights.chunks_exact(2 * side) {
+    let mut to = vec![EMPTY; half * half];
+    for (to, rows) in to.chunks_exact_mut(half).zip(heights.chunks_exact(2 * side)) {
         let (upper, lower) = rows.split_at(side);
-        for x in 0..half {
-            to.push(upper[2 * x].max(upper[2 * x + 1]).max(lower[2 * x]).max(lower[2 * x + 1]));
+        for (to, (upper, lower)) in to.iter_mut().zip(upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0)) {
+            *to = higher(higher(upper[0], upper[1]), higher(lower[0], lower[1]));
         }
     }
     to
 }
 
-/// Maxima over squares of `spread` cells around each cell of the coarse map, by rows and then by columns.
+/// Maxima over squares of `spread` cells around each cell of the coarse map, along rows and then along columns.
+#[inline(always)]
 fn dilated(coarse: &[f32], spread: usize) -> Vec<f32> {
-    let pass = |from: &[f32], along: usize, across: usize| {
-        let mut to = vec![EMPTY; COARSE * COARSE];
-        for line in 0..COARSE {
-            for i in 0..COARSE {
-                let range = i.saturating_sub(spread)..(i + spread + 1).min(COARSE);
-                to[line * across + i * along] = range.map(|k| from[line * across + k * along]).fold(EMPTY, f32::max);
+    let mut along_rows = vec![EMPTY; COARSE * COARSE];
+    for (to, from) in along_rows.chunks_exact_mut(COARSE).zip(coarse.chunks_exact(COARSE)) {
+        for shift in 0..=spread.min(COARSE - 1) {
+            for i in 0..COARSE - shift {
+                to[i] = higher(to[i], from[i + shift]);
+            }
+            for i in shift..COARSE {
+                to[i] = higher(to[i], from[i - shift]);
             }
         }
-        to
-    };
-    pass(&pass(coarse, 1, COARSE), COARSE, 1)
+    }
+    let mut to = vec![EMPTY; COARSE * COARSE];
+    for (row, to) in to.chunks_exact_mut(COARSE).enumerate() {
+        for other in row.saturating_sub(spread)..(row + spread + 1).min(COARSE) {
+            for (to, &from) in to.iter_mut().zip(&along_rows[other * COARSE..][..COARSE]) {
+                *to = higher(*to, from);
+            }
+        }
+    }
+    to
 }
 
 #[cfg(test)]

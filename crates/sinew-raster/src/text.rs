@@ -195,20 +195,26 @@ fn draw_segments(
         }
     }
     let reach = radius + 1.0;
+    let squares = placed.iter().map(|s| (s[2] - s[0]) * (s[2] - s[0]) + (s[3] - s[1]) * (s[3] - s[1]));
+    let inverses: Vec<f32> = squares.map(|square| if square > 0.0 { 1.0 / square } else { 0.0 }).collect();
     for py in (low[1] - reach).floor() as i64..=(high[1] + reach).ceil() as i64 {
         for px in (low[0] - reach).floor() as i64..=(high[0] + reach).ceil() as i64 {
             let p = [px as f32 + 0.5, py as f32 + 0.5];
-            let distance = placed.iter().map(|s| distance_squared(p, s)).fold(f32::INFINITY, f32::min).sqrt();
+            let mut squared = f32::INFINITY;
+            for (s, &inverse) in placed.iter().zip(&inverses) {
+                squared = squared.min(distance_squared(p, s, inverse));
+            }
+            let distance = squared.sqrt();
             image.blend(px, py, color, opacity * (radius + 0.5 - distance).clamp(0.0, 1.0));
         }
     }
 }
 
-fn distance_squared(p: [f32; 2], s: &Segment) -> f32 {
+/// Squared distance to a segment; `inverse` is that of its squared length, zero for a point.
+fn distance_squared(p: [f32; 2], s: &Segment, inverse: f32) -> f32 {
     let (dx, dy) = (s[2] - s[0], s[3] - s[1]);
     let (px, py) = (p[0] - s[0], p[1] - s[1]);
-    let length = dx * dx + dy * dy;
-    let t = if length > 0.0 { ((px * dx + py * dy) / length).clamp(0.0, 1.0) } else { 0.0 };
+    let t = ((px * dx + py * dy) * inverse).clamp(0.0, 1.0);
     let (ex, ey) = (px - t * dx, py - t * dy);
     ex * ex + ey * ey
 }

@@ -15,6 +15,8 @@ pub(super) struct Pass<'a> {
     pub plate: Option<&'a Backplate>,
     /// Linear colors of the surfaces with one color.
     pub solid: Vec<V3>,
+    /// For each surface whether colors change little from pixel to pixel.
+    pub is_smooth: Vec<bool>,
     pub prepared: Prepared,
     pub projection: Projection,
     pub lights: Lights,
@@ -22,6 +24,8 @@ pub(super) struct Pass<'a> {
     pub occlusion: Occlusion,
     pub backdrop: Backdrop,
     pub ground_inverse_depth: V3,
+    /// Whether the ground may hide parts of bodies.
+    pub has_depths: bool,
     pub width: usize,
     pub height: usize,
 }
@@ -54,7 +58,7 @@ impl Pass<'_> {
     }
 
     #[inline(always)]
-    pub fn light_behind(&self, pixel: &PlatePixel, at: [f32; 2], lattice: &mut LightLattice) -> [f32; 2] {
+    fn light_behind(&self, pixel: &PlatePixel, at: [f32; 2], lattice: &mut LightLattice) -> [f32; 2] {
         if pixel.has_ground() { lattice.at(at, &self.ground_light()) } else { [1.0; 2] }
     }
 
@@ -71,14 +75,30 @@ impl Pass<'_> {
     /// The triangle of the first sample, if all show the same piece of a surface, as in most pixels of a body.
     #[inline(always)]
     pub fn only_source(&self, at: [usize; 2], (sources, inverse_depths): Samples<'_>) -> Option<u32> {
-        let [px, py] = at.map(|at| at as f32);
         let first = sources[0];
-        let mut is_one = first != NOTHING;
-        for &source in sources {
-            is_one = is_one && (source == first || self.is_same_piece(first, source));
+        if first == NOTHING {
+            return None;
         }
-        let is_hidden = |(&[ox, oy], &depth): (&[f32; 2], &f32)| self.is_below_ground([px + ox, py + oy], depth);
-        (is_one && !OFFSETS.iter().zip(inverse_depths).any(is_hidden)).then_some(first)
+        // Without an early end: one comparison of vectors.
+        let mut is_alone = true;
+        for &source in sources {
+            is_alone &= source == first;
+        }
+        if !is_alone {
+            for &source in sources {
+                if !self.is_same_piece(first, source) {
+                    return None;
+                }
+            }
+        }
+        if self.has_depths {
+            for (&[ox, oy], &depth) in OFFSETS.iter().zip(inverse_depths) {
+                if self.is_below_ground([at[0] as f32 + ox, at[1] as f32 + oy], depth) {
+                    return None;
+                }
+            }
+        }
+        Some(first)
     }
 
     /// The ground hides bodies below it.
@@ -89,6 +109,7 @@ impl Pass<'_> {
     }
 
     /// Color and opacity of a pixel whose samples differ.
+    #[inline(always)]
     pub fn mixed_pixel(
         &self,
         at: [usize; 2],
@@ -152,6 +173,7 @@ impl Pass<'_> {
     }
 
     /// Light from a surface; `mixed` is the color of its coat if that is known.
+    #[inline(always)]
     fn surface(&self, source: u32, x: f32, y: f32, mixed: Option<V3>) -> V3 {
         let seen = self.seen(source, x, y, mixed);
         self.color(&seen, self.lights.key_light(&seen.at, &self.shadow))

@@ -5,8 +5,9 @@ use std::ops::Range;
 use sinew_math::lanes::{Isa, LaneKernel};
 
 use super::super::backplate::LightLattice;
-use super::super::coverage::{BAND_ROWS, Binned, NOTHING, SampleBand, TILE};
-use super::super::shade::display;
+use super::super::coverage::{BAND_ROWS, Binned, NOTHING, SAMPLES, SampleBand, TILE};
+use super::super::shade::{RowBytes, RowColors, display_row};
+use super::super::vector::{V3, lerp};
 use super::Background;
 use super::pass::{Pass, Seen};
 
@@ -64,45 +65,97 @@ impl Band<'_> {
     }
 }
 
-/// Pixels per side of a cell: if its corners are lit alike, so is what is between them.
-const CELL: usize = 4;
+/// Columns and rows of a tile at which colors are computed first.
+const KNOTS: [usize; 3] = [0, 4, TILE - 1];
 
 /// Shares of the key light that differ by less count as alike: a third of a byte.
 const ALIKE: f32 = 1.0 / 1024.0;
+
+/// Shares of light on the ground above this are full: a fifth of a byte.
+const OPEN: f32 = 0.998;
+
+/// Colors that differ by less, relatively, are interpolated: the error is that of a parabola in place of its chord, at most
+/// a quarter of it, which is half a byte of bright flesh for a difference of two.
+const ALIKE_COLOR: f32 = 0.03;
+
+/// Colors that differ by less, relatively, are the same: a third of a byte.
+const SAME_COLOR: f32 = 0.004;
+
+/// Triangles of one piece continue each other where 1/depth is linear on the screen up to so much.
+const ALIKE_DEPTH: f32 = 2e-3;
+
+/// Sources of the pixels of a tile that show one piece of a surface each, `NOTHING` elsewhere.
+type Sources = [u32; TILE * BAND_ROWS];
+
+/// A pixel in full detail.
+#[derive(Clone, Copy)]
+struct Knot {
+    color: V3,
+    /// Share of the key light.
+    lit: f32,
+}
+
+/// The pixels from knot to knot.
+#[derive(Clone, Copy)]
+struct Cell {
+    x0: usize,
+    x1: usize,
+    y0: usize,
+    y1: usize,
+}
+
+impl Cell {
+    /// Color of a pixel between the corners of the cell.
+    #[inline(always)]
+    fn between(self, [a, b, c, d]: [V3; 4], [x, y]: [usize; 2]) -> V3 {
+        let (across, down) = ((x - self.x0) as f32, (y - self.y0) as f32);
+        let (width, height) = ((self.x1 - self.x0) as f32, (self.y1 - self.y0) as f32);
+        lerp(lerp(a, c, down / height), lerp(b, d, down / height), across / width)
+    }
+
+    /// Interpolates the colors of some columns and rows.
+    #[inline(always)]
+    fn fill(self, corners: [V3; 4], [columns, rows]: [Range<usize>; 2], colors: &mut [RowColors; BAND_ROWS]) {
+        for y in rows {
+            for x in columns.clone() {
+                [colors[y][0][x], colors[y][1][x], colors[y][2][x]] = self.between(corners, [x, y]);
+            }
+        }
+    }
+}
 
 impl Pass<'_> {
     /// A tile without bodies.
     #[inline(always)]
     fn open_tile(&self, tile: &Tile, lattice: &mut LightLattice, pixels: &mut [u8]) {
-        let light = self.ground_light();
-        let is_full = light.is_full(&tile.columns, &tile.rows);
+        let is_full = self.ground_light().is_full(&tile.columns, &tile.rows);
         for (y, row) in tile.rows.clone().enumerate() {
             let at = y * self.width + tile.columns.start..y * self.width + tile.columns.end;
-            let bytes = &mut pixels[3 * at.start..3 * at.end];
-            if is_full && let Some(plate) = self.plate {
-                bytes.copy_from_slice(plate.row(row, tile.columns.clone()).1);
-                continue;
-            }
-            let shares = if is_full { [[1.0; 2]; TILE] } else { lattice.row(tile.columns.start, row, &light) };
-            for (bytes, (column, shares)) in bytes.chunks_exact_mut(3).zip(tile.columns.clone().zip(shares)) {
-                bytes.copy_from_slice(&self.open_pixel([column, row], |_| shares));
-            }
+            let bytes = match self.plate.filter(|_| is_full) {
+                Some(plate) => *plate.row(tile.columns.start, row).1,
+                None => self.open_row(tile.columns.start, row, lattice),
+            };
+            pixels[3 * at.start..3 * at.end].copy_from_slice(&bytes[..3 * at.len()]);
         }
     }
 
-    /// Color of a pixel without bodies under shares of the key light and of the sky.
+    /// Pixels of a row of a tile without bodies.
     #[inline(always)]
-    fn open_pixel(&self, [column, row]: [usize; 2], shares: impl FnOnce([f32; 2]) -> [f32; 2]) -> [u8; 3] {
-        let at = [column as f32 + 0.5, row as f32 + 0.5];
-        let Some(plate) = self.plate else {
-            let pixel = self.behind_bodies().pixel(at[0], at[1]);
-            return display(pixel.shaded(&self.lights, if pixel.has_ground() { shares(at) } else { [1.0; 2] }));
-        };
-        let (pixel, open) = plate.row(row, column..column + 1);
-        let shares = if pixel[0].has_ground() { shares(at) } else { [1.0; 2] };
-        // Much of the ground is in full light.
-        let is_open = shares == [1.0; 2];
-        if is_open { [open[0], open[1], open[2]] } else { display(pixel[0].shaded(&self.lights, shares)) }
+    fn open_row(&self, first_column: usize, row: usize, lattice: &mut LightLattice) -> RowBytes {
+        let shares = lattice.row(first_column, row, &self.ground_light());
+        let mut least = 1.0f32;
+        for &share in shares.as_flattened() {
+            least = if share < least { share } else { least };
+        }
+        let is_open = least > OPEN;
+        match self.plate {
+            Some(plate) if is_open => *plate.row(first_column, row).1,
+            Some(plate) => plate.row(first_column, row).0.shaded(&self.lights, &shares),
+            None => {
+                let shares = if is_open { [[1.0; TILE]; 2] } else { shares };
+                self.behind_bodies().row(first_column, row).shaded(&self.lights, &shares)
+            }
+        }
     }
 
     /// A tile that a body may touch.
@@ -116,75 +169,186 @@ impl Pass<'_> {
         alpha: &mut [u8],
     ) {
         let is_clear = self.view.background == Background::Clear;
-        let mut seen: [Option<Seen>; TILE * BAND_ROWS] = [None; TILE * BAND_ROWS];
+        let mut only = [NOTHING; TILE * BAND_ROWS];
         for (y, row) in tile.rows.clone().enumerate() {
+            let mut open = None;
             for (x, column) in tile.columns.clone().enumerate() {
                 let i = y * self.width + column;
                 let here = (&samples.source[i], &samples.inverse_depth[i]);
                 let bytes = &mut pixels[3 * i..3 * i + 3];
                 let mut opacity = 255;
                 if let Some(source) = self.only_source([column, row], here) {
-                    seen[y * TILE + x] = Some(self.seen(
-                        source,
-                        column as f32 + 0.5,
-                        row as f32 + 0.5,
-                        self.coat_of(source, here.0, [column, row]),
-                    ));
-                } else if here.0.iter().any(|&source| source != NOTHING) {
+                    only[y * TILE + x] = source;
+                } else if here.0 != &[NOTHING; SAMPLES] {
                     let (color, part) = self.mixed_pixel([column, row], here, lattice);
                     bytes.copy_from_slice(&color);
                     opacity = part;
                 } else if is_clear {
                     opacity = 0;
                 } else {
-                    let shares = |at| lattice.at(at, &self.ground_light());
-                    bytes.copy_from_slice(&self.open_pixel([column, row], shares));
+                    // No closure: it would not be compiled for lanes.
+                    let shown = match open {
+                        Some(shown) => shown,
+                        None => self.open_row(tile.columns.start, row, lattice),
+                    };
+                    bytes.copy_from_slice(&shown[3 * x..3 * x + 3]);
+                    open = Some(shown);
                 }
                 if let Some(alpha) = alpha.get_mut(i) {
                     *alpha = opacity;
                 }
             }
         }
-        let lit = self.key_light(&seen);
-        for (y, x) in (0..tile.rows.len()).flat_map(|y| (0..tile.columns.len()).map(move |x| (y, x))) {
-            if let Some(point) = &seen[y * TILE + x] {
+        let colors = self.body_colors(tile, samples, &only);
+        for (y, (colors, only)) in colors.iter().zip(only.as_chunks::<TILE>().0).enumerate().take(tile.rows.len()) {
+            let row = display_row(colors);
+            for x in (0..tile.columns.len()).filter(|&x| only[x] != NOTHING) {
                 let i = y * self.width + tile.columns.start + x;
-                pixels[3 * i..3 * i + 3].copy_from_slice(&display(self.color(point, lit[y * TILE + x])));
+                pixels[3 * i..3 * i + 3].copy_from_slice(&row[3 * x..3 * x + 3]);
             }
         }
     }
 
-    /// Share of the key light at points of a tile: interpolated in cells of one piece of a surface whose corners are lit
-    /// alike, as in most.
+    /// Colors of the pixels of a tile that show one piece of a surface: interpolated between knots where these belong to
+    /// one smooth piece and differ little, as in most places.
     #[inline(always)]
-    fn key_light(&self, seen: &[Option<Seen>; TILE * BAND_ROWS]) -> [f32; TILE * BAND_ROWS] {
-        let mut lit = [f32::NAN; TILE * BAND_ROWS];
-        for (y0, x0) in (0..BAND_ROWS).step_by(CELL).flat_map(|y| (0..TILE).step_by(CELL).map(move |x| (y, x))) {
-            let first = y0 * TILE + x0;
-            let end = CELL - 1;
-            let corners = [first, first + end, first + end * TILE, first + end * TILE + end];
-            for i in corners {
-                if let Some(point) = &seen[i] {
-                    lit[i] = self.lights.key_light(&point.at, &self.shadow);
-                }
+    fn body_colors(&self, tile: &Tile, samples: &SampleBand, only: &Sources) -> [RowColors; BAND_ROWS] {
+        let mut colors = [RowColors::default(); BAND_ROWS];
+        let mut knots = [[None; KNOTS.len()]; KNOTS.len()];
+        let whole = Cell { x0: 0, x1: TILE - 1, y0: 0, y1: BAND_ROWS - 1 };
+        // The corners and the center first, which suffice on large faces.
+        for (n, [k, i]) in
+            [[0, 0], [0, 2], [2, 0], [2, 2], [1, 1], [0, 1], [1, 0], [1, 2], [2, 1]].into_iter().enumerate()
+        {
+            if n == 5
+                && let [Some(a), Some(b), Some(c), Some(d)] = [knots[0][0], knots[0][2], knots[2][0], knots[2][2]]
+                && let Some(center) = knots[1][1]
+                && let corners = [a, b, c, d].map(|knot: Knot| knot.color)
+                && is_near(corners)
+                && is_same(center.color, whole.between(corners, [KNOTS[1]; 2]))
+                && self.is_flat(tile, samples, only, whole)
+            {
+                whole.fill(corners, [0..TILE, 0..BAND_ROWS], &mut colors);
+                return colors;
             }
-            let is_piece = |a: &Option<Seen>, b: &Option<Seen>| match (a, b) {
-                (Some(a), Some(b)) => self.is_same_piece(a.source, b.source),
-                _ => false,
-            };
-            let [a, b, c, d] = corners.map(|i| lit[i]);
-            // Written so that missing corners are unlike.
-            let is_alike = a.max(b).max(c.max(d)) - a.min(b).min(c.min(d)) < ALIKE
-                && corners[1..].iter().all(|&i| is_piece(&seen[first], &seen[i]));
-            for (y, x) in (0..CELL).flat_map(|y| (0..CELL).map(move |x| (y, x))) {
-                let i = first + y * TILE + x;
-                let Some(point) = seen[i].as_ref().filter(|_| !corners.contains(&i)) else { continue };
-                lit[i] = match is_alike && is_piece(&seen[first], &seen[i]) {
-                    true => 0.25 * (a + b + c + d),
-                    false => self.lights.key_light(&point.at, &self.shadow),
-                };
+            let at = [KNOTS[i], KNOTS[k]];
+            if only[at[1] * TILE + at[0]] != NOTHING {
+                let seen = self.seen_in(tile, samples, only, at);
+                let lit = self.lights.key_light(&seen.at, &self.shadow);
+                knots[k][i] = Some(Knot { color: self.color(&seen, lit), lit });
             }
         }
-        lit
+        for [i, k] in [[0, 0], [1, 0], [0, 1], [1, 1]] {
+            let cell = Cell { x0: KNOTS[i], x1: KNOTS[i + 1], y0: KNOTS[k], y1: KNOTS[k + 1] };
+            let corners = [knots[k][i], knots[k][i + 1], knots[k + 1][i], knots[k + 1][i + 1]];
+            // The next cell has the last column or row, except at the end of the tile.
+            let (columns, rows) = (cell.x0..cell.x1 + i, cell.y0..cell.y1 + k);
+            if let [Some(a), Some(b), Some(c), Some(d)] = corners
+                && is_near([a.color, b.color, c.color, d.color])
+                && self.is_flat(tile, samples, only, cell)
+            {
+                cell.fill([a, b, c, d].map(|knot| knot.color), [columns, rows], &mut colors);
+                continue;
+            }
+            let lit = self.alike(corners.map(|knot| knot.map_or(f32::NAN, |knot| knot.lit)), only, cell);
+            for y in rows {
+                for x in columns.clone() {
+                    let source = only[y * TILE + x];
+                    if source == NOTHING {
+                        continue;
+                    }
+                    let (i, k) = (KNOTS.iter().position(|&at| at == x), KNOTS.iter().position(|&at| at == y));
+                    let color = match i.zip(k).and_then(|(i, k)| knots[k][i]) {
+                        Some(knot) => knot.color,
+                        None => {
+                            let seen = self.seen_in(tile, samples, only, [x, y]);
+                            let lit = match lit {
+                                Some(lit) if self.is_same_piece(only[cell.y0 * TILE + cell.x0], source) => lit,
+                                _ => self.lights.key_light(&seen.at, &self.shadow),
+                            };
+                            self.color(&seen, lit)
+                        }
+                    };
+                    [colors[y][0][x], colors[y][1][x], colors[y][2][x]] = color;
+                }
+            }
+        }
+        colors
     }
+
+    /// What a pixel of a tile shows that shows one piece of a surface.
+    #[inline(always)]
+    fn seen_in(&self, tile: &Tile, samples: &SampleBand, only: &Sources, [x, y]: [usize; 2]) -> Seen {
+        let (column, row) = (tile.columns.start + x, tile.rows.start + y);
+        let source = only[y * TILE + x];
+        let mixed = self.coat_of(source, &samples.source[y * self.width + column], [column, row]);
+        self.seen(source, column as f32 + 0.5, row as f32 + 0.5, mixed)
+    }
+
+    /// Mean share of the key light of the corners of a cell, if they belong to one piece and are lit alike.
+    #[inline(always)]
+    fn alike(&self, [a, b, c, d]: [f32; 4], only: &Sources, cell: Cell) -> Option<f32> {
+        let Cell { x0, x1, y0, y1 } = cell;
+        let [first, others @ ..] = [[x0, y0], [x1, y0], [x0, y1], [x1, y1]].map(|[x, y]| only[y * TILE + x]);
+        // Written so that missing corners are unlike.
+        let is_alike = a.max(b).max(c.max(d)) - a.min(b).min(c.min(d)) < ALIKE;
+        (is_alike && others.iter().all(|&other| self.is_same_piece(first, other))).then_some(0.25 * (a + b + c + d))
+    }
+
+    /// Whether the pixels of a cell show one smooth piece of a surface whose colors are smooth too.
+    #[inline(always)]
+    fn is_flat(&self, tile: &Tile, samples: &SampleBand, only: &Sources, cell: Cell) -> bool {
+        let Cell { x0, x1, y0, y1 } = cell;
+        let first = only[y0 * TILE + x0];
+        if !self.is_smooth[self.prepared.triangles[first as usize].surface as usize] {
+            return false;
+        }
+        // Most neighbors show the same triangle.
+        let (mut last, mut is_alone) = (first, true);
+        for y in y0..=y1 {
+            for &source in &only[y * TILE + x0..=y * TILE + x1] {
+                if source != last && !self.is_same_piece(first, source) {
+                    return false;
+                }
+                is_alone &= source == first;
+                last = source;
+            }
+        }
+        if is_alone {
+            return true;
+        }
+        // A fold may lie between two parts of a piece.
+        let at = |x: usize, y: usize| y * self.width + tile.columns.start + x;
+        let [a, b, c] = [at(x0, y0), at(x1, y0), at(x0, y1)].map(|i| samples.inverse_depth[i][0]);
+        let (right, down) = ((b - a) / (x1 - x0) as f32, (c - a) / (y1 - y0) as f32);
+        let mut worst = 0.0f32;
+        for y in y0..=y1 {
+            for x in x0..=x1 {
+                let plane = a + right * (x - x0) as f32 + down * (y - y0) as f32;
+                worst = worst.max((samples.inverse_depth[at(x, y)][0] - plane).abs());
+            }
+        }
+        worst < ALIKE_DEPTH * a
+    }
+}
+
+/// Whether colors differ so little that those between them may be interpolated.
+#[inline(always)]
+fn is_near([a, b, c, d]: [V3; 4]) -> bool {
+    let mut is = true;
+    for n in 0..3 {
+        let (high, low) = (a[n].max(b[n]).max(c[n].max(d[n])), a[n].min(b[n]).min(c[n].min(d[n])));
+        is &= high - low <= ALIKE_COLOR * high;
+    }
+    is
+}
+
+/// Whether colors look the same.
+#[inline(always)]
+fn is_same(a: V3, b: V3) -> bool {
+    let mut is = true;
+    for n in 0..3 {
+        is &= (a[n] - b[n]).abs() <= SAME_COLOR * a[n];
+    }
+    is
 }
