@@ -239,7 +239,7 @@ const ROWS: usize = BAND_ROWS / STEP + 1;
 const ALIKE: f32 = 1.0 / 64.0;
 
 /// Cells whose corners differ by less may have no edge of a shadow, only a slope.
-const SOFT: f32 = 0.25;
+const SOFT: f32 = 0.125;
 
 /// A lattice point that was not needed yet.
 const UNKNOWN: f32 = -1.0;

@@ -130,8 +130,9 @@ fn mean(points: &[([f32; 3], f32)]) -> [f32; 3] {
 fn refined(mut colors: Vec<[f32; 3]>, points: &[([f32; 3], f32)]) -> Vec<[f32; 3]> {
     for _ in 0..3 {
         let mut sums = vec![[0.0f32; 4]; colors.len()];
+        let swatches = Swatches::new(&colors);
         for (p, weight) in points {
-            let sum = &mut sums[nearest(&colors, *p)];
+            let sum = &mut sums[swatches.nearest(*p)];
             sum[0] += weight;
             for c in 0..3 {
                 sum[c + 1] += weight * p[c];
@@ -144,21 +145,42 @@ fn refined(mut colors: Vec<[f32; 3]>, points: &[([f32; 3], f32)]) -> Vec<[f32; 3
     colors
 }
 
-fn nearest(colors: &[[f32; 3]], p: [f32; 3]) -> usize {
-    let mut best = (0, f32::INFINITY);
-    for (i, c) in colors.iter().enumerate() {
-        // Green counts most to the eye, blue least.
-        let d = 2.0 * (c[0] - p[0]).powi(2) + 4.0 * (c[1] - p[1]).powi(2) + (c[2] - p[2]).powi(2);
-        if d < best.1 {
-            best = (i, d);
-        }
+/// Colors in blocks, component by component: their distances to a color are computed block by block.
+struct Swatches(Vec<[[f32; LANES]; 3]>);
+
+/// Colors of a block.
+const LANES: usize = 8;
+
+impl Swatches {
+    fn new(colors: &[[f32; 3]]) -> Swatches {
+        // What is missing in the last block is infinitely far.
+        let color = |i: usize, c: usize| colors.get(i).map_or(f32::INFINITY, |color| color[c]);
+        let block = |k: usize| std::array::from_fn(|c| std::array::from_fn(|i| color(k * LANES + i, c)));
+        Swatches((0..colors.len().div_ceil(LANES)).map(block).collect())
     }
-    best.0
+
+    /// Number of the color nearest to `p`, the first of equals.
+    fn nearest(&self, p: [f32; 3]) -> usize {
+        let (mut best, mut number) = ([f32::INFINITY; LANES], [0usize; LANES]);
+        for (k, [red, green, blue]) in self.0.iter().enumerate() {
+            for i in 0..LANES {
+                let (r, g, b) = (red[i] - p[0], green[i] - p[1], blue[i] - p[2]);
+                // Green counts most to the eye, blue least.
+                let d = 2.0 * (r * r) + 4.0 * (g * g) + b * b;
+                let is_nearer = d < best[i];
+                best[i] = if is_nearer { d } else { best[i] };
+                number[i] = if is_nearer { k * LANES + i } else { number[i] };
+            }
+        }
+        let all = best.into_iter().zip(number);
+        all.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map_or(0, |(_, number)| number)
+    }
 }
 
 /// A palette with a table from 6-bit colors to indices, filled as colors come up: pictures have few.
 pub(crate) struct Palette {
     pub colors: Vec<[f32; 3]>,
+    swatches: Swatches,
     table: Vec<AtomicU8>,
 }
 
@@ -168,7 +190,7 @@ const UNKNOWN: u8 = TRANSPARENT;
 impl Palette {
     fn new(colors: Vec<[f32; 3]>) -> Palette {
         let table = (0..1 << (3 * TABLE_BITS)).map(|_| AtomicU8::new(UNKNOWN)).collect();
-        Palette { colors, table }
+        Palette { swatches: Swatches::new(&colors), colors, table }
     }
 
     /// The color nearest to a 6-bit color.
@@ -180,7 +202,7 @@ impl Palette {
         let side = 1usize << TABLE_BITS;
         let step = 256.0 / side as f32;
         let channel = |k: usize| ((code >> (k * TABLE_BITS)) % side) as f32 * step + 0.5 * step - 0.5;
-        let index = nearest(&self.colors, [channel(2), channel(1), channel(0)]) as u8;
+        let index = self.swatches.nearest([channel(2), channel(1), channel(0)]) as u8;
         self.table[code].store(index, Ordering::Relaxed);
         index
     }

@@ -70,6 +70,10 @@ fn is_changed(new: [u8; 3], shown: [u8; 3]) -> bool {
     red.max(green).max(blue) > STILL
 }
 
+/// Effort of compression of palette indices: dithered, they repeat over short distances only, and longer searches take
+/// twice the time.
+const LEVEL: u8 = 4;
+
 /// An animation during encoding, frame by frame.
 pub struct Animation {
     pub(super) palette: Palette,
@@ -225,10 +229,13 @@ impl Animation {
             let mut alpha = vec![255; 256];
             alpha[usize::from(TRANSPARENT)] = 0;
             encoder.set_trns(alpha);
-            // Filters predict numbers; palette indices are names.
-            encoder.set_filter(::png::Filter::NoFilter);
         }
         encoder.set_compression(::png::Compression::Balanced);
+        if !self.is_clear {
+            // Filters predict numbers; palette indices are names. After the compression, which sets a filter too.
+            encoder.set_filter(::png::Filter::NoFilter);
+            encoder.set_deflate_compression(::png::DeflateCompression::Level(LEVEL));
+        }
         let mut writer = encoder.write_header()?;
         writer.write_image_data(self.colors.get(number).unwrap_or(&patch.indices))?;
         writer.finish()?;
