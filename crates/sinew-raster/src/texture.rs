@@ -243,6 +243,11 @@ pub struct Coat {
 }
 
 impl Coat {
+    /// Whether all of it has one color.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(&self.pigments[..], [Pigment { texture: None, .. }]) && self.corner_colors.is_empty()
+    }
+
     /// Linear color at a point of a triangle with barycentric `weights`. `next` gives the weights one pixel to the right
     /// and one down.
     pub(crate) fn color(&self, triangle: usize, weights: V3, next: impl Fn() -> [V3; 2]) -> V3 {
