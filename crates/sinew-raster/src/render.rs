@@ -136,8 +136,14 @@ impl Renderer {
             .iter()
             .map(|s| if let Paint::Solid(color) = s.paint { color.to_linear() } else { [0.0; 3] })
             .collect();
-        let is_smooth =
-            |s: &Surface<'_>| s.wireframe.is_none() && matches!(s.paint, Paint::Solid(_) | Paint::VertexField { .. });
+        let is_smooth = |s: &Surface<'_>| {
+            let has_details = match s.paint {
+                Paint::Solid(_) | Paint::VertexField { .. } => false,
+                Paint::TriangleField { .. } => true,
+                Paint::Coat(coat) => !coat.is_plain(),
+            };
+            s.wireframe.is_none() && !has_details
+        };
         let is_smooth = view.surfaces.iter().map(is_smooth).collect();
         let ground_inverse_depth = backdrop.ground_inverse_depth(&projection);
         let has_depths = view.ground.is_some_and(|level| prepared.bounds.min[view.up.index()] < level);
