@@ -12,6 +12,9 @@ use sinew_math::Mat3;
 use crate::aligned::Aligned;
 use crate::layout::Layout;
 
+/// Pivots of sums of springs that are nothing but rounding, relative to the first: f32 has seven digits.
+const NEGLIGIBLE: f64 = 1e-9;
+
 /// Springs between points of the body and fixed points, or between two points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EmbeddedSprings {
@@ -53,6 +56,79 @@ impl EmbeddedSprings {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let rows = starts.zip(&self.ends).map(|(start, &end)| &self.entries[start as usize..end as usize]);
         self.stiffness.iter().zip(rows)
+    }
+
+    /// Replaces isotropic springs between the same nodes by no more than there are nodes: with stiffnesses k and rows of
+    /// weights w, Σ k w wᵀ = L D Lᵀ, where the columns of L are rows of weights again. Coarse cells hold hundreds.
+    pub(crate) fn merge(&mut self) {
+        let mut order: Vec<(Vec<u32>, usize)> = Vec::new();
+        let mut merged = Self::default();
+        for (spring, (stiffness, entries)) in self.iter().enumerate() {
+            if *stiffness == Mat3::identity() * stiffness.rows[0][0] {
+                let mut nodes: Vec<u32> = entries.iter().map(|entry| entry.0).collect();
+                nodes.sort_unstable();
+                order.push((nodes, spring));
+            } else {
+                merged.add_narrow(*stiffness, entries);
+            }
+        }
+        order.sort_unstable();
+        let rows: Vec<_> = self.iter().collect();
+        let mut sum = Vec::new();
+        for group in order.chunk_by(|a, b| a.0 == b.0) {
+            let nodes = &group[0].0;
+            if group.len() <= nodes.len() {
+                group.iter().for_each(|&(_, spring)| merged.add_narrow(*rows[spring].0, rows[spring].1));
+                continue;
+            }
+            let count = nodes.len();
+            sum.clear();
+            sum.resize(count * count, 0.0);
+            for &(_, spring) in group {
+                let (stiffness, entries) = rows[spring];
+                for &(a, weight) in entries {
+                    for &(b, other) in entries {
+                        let at = [a, b].map(|node| nodes.partition_point(|&known| known < node));
+                        sum[at[0] * count + at[1]] +=
+                            f64::from(stiffness.rows[0][0]) * f64::from(weight) * f64::from(other);
+                    }
+                }
+            }
+            merged.add_factors(nodes, &mut sum);
+        }
+        *self = merged;
+    }
+
+    /// Adds the springs of a positive semidefinite matrix over nodes, by elimination with the largest pivot first.
+    fn add_factors(&mut self, nodes: &[u32], matrix: &mut [f64]) {
+        let count = nodes.len();
+        let mut first = 0.0;
+        for step in 0..count {
+            let diagonal = |k: usize| matrix[k * count + k];
+            let pivot = (0..count).fold(0, |most, k| if diagonal(k) > diagonal(most) { k } else { most });
+            let size = diagonal(pivot);
+            if step == 0 {
+                first = size;
+            }
+            if size <= NEGLIGIBLE * first {
+                break;
+            }
+            let column: Vec<f64> = (0..count).map(|k| matrix[k * count + pivot] / size).collect();
+            for a in 0..count {
+                for b in 0..count {
+                    matrix[a * count + b] -= size * column[a] * column[b];
+                }
+            }
+            // Exactly, so that no rounding of a pivot becomes the next one.
+            (0..count).for_each(|k| (matrix[k * count + pivot], matrix[pivot * count + k]) = (0.0, 0.0));
+            self.add(size, nodes.iter().zip(column).filter(|(_, weight)| *weight != 0.0).map(|(&node, w)| (node, w)));
+        }
+    }
+
+    fn add_narrow(&mut self, stiffness: Mat3<f32>, entries: &[(u32, f32)]) {
+        self.stiffness.push(stiffness);
+        self.entries.extend(entries);
+        self.ends.push(self.entries.len() as u32);
     }
 
     /// Writes the same springs on a coarser level.
@@ -104,6 +180,12 @@ impl LevelTies {
     /// Replaces the springs by those of a finer level.
     pub fn set_from_finer(&mut self, finer: &Self, prolongation: &Prolongation) {
         finer.ties.coarsen(prolongation, &mut self.row, &mut self.ties);
+        self.index();
+    }
+
+    /// Replaces springs by few between the same nodes.
+    pub fn merge(&mut self) {
+        self.ties.merge();
         self.index();
     }
 

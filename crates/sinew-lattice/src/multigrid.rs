@@ -267,6 +267,7 @@ impl Multigrid {
     /// If the matrix of the coarsest level is not definite.
     pub fn with_ties(mut self, ties: EmbeddedSprings) -> Result<Self, CholeskyError> {
         self.spread_ties(&ties, |level| &mut level.ties);
+        self.levels.iter_mut().for_each(|level| level.ties.merge());
         self.start()
     }
 

@@ -52,6 +52,34 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
 }
 
+/// Merged springs are the same matrix Σ k w wᵀ, at most one for each node of a cell. Springs with directions stay.
+#[test]
+fn merged_springs_pull_alike() {
+    let cells = dense([2, 1, 1]);
+    let (mut ties, mut noise) = (EmbeddedSprings::default(), Noise(5));
+    let mut place = || weights(&cells, [2.0, 1.0, 1.0].map(|size| size * (noise.unit() + 0.5)));
+    (0..200).for_each(|k| ties.add(1.0 + 0.01 * f64::from(k), place()));
+    ties.add_block(Mat3::diagonal(Vec3::new(1.0, 2.0, 3.0)), place());
+    let matrix = |ties: &EmbeddedSprings| {
+        let count = cells.node_places.len();
+        let mut sum = vec![0.0; count * count];
+        for (stiffness, entries) in ties.iter() {
+            for &(a, w) in entries {
+                for &(b, other) in entries {
+                    sum[a as usize * count + b as usize] += f64::from(stiffness.trace() * w) * f64::from(other);
+                }
+            }
+        }
+        sum
+    };
+    let before = matrix(&ties);
+    ties.merge();
+    assert_eq!(ties.iter().count(), 2 * 8 + 1);
+    let largest = before.iter().copied().fold(0.0, f64::max);
+    // Weights are f32.
+    assert!(matrix(&ties).iter().zip(&before).all(|(a, b)| (a - b).abs() < 1e-6 * largest));
+}
+
 /// Iterations of preconditioned conjugate gradients to a millionth of a random load.
 fn iterations(cells: &HexLattice, ties: &EmbeddedSprings) -> usize {
     let fixed = vec![[false; 3]; cells.node_places.len()];

@@ -7,7 +7,8 @@
 //! stretched while the forces still pull along them, and from then on only a part of the negative curvature is removed.
 //! Accepting a step because the residual fell would lead into saddles, so the residual decides only inside the rounding
 //! error of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual
-//! falls. Among contacts, local solves move the few nodes far from equilibrium first (`linear/local_solve.rs`).
+//! falls. Among contacts, and in characters, local solves move the few nodes far from equilibrium first
+//! (`linear/local_solve.rs`).
 
 use std::time::Instant;
 
@@ -113,6 +114,7 @@ impl NewtonLoop<'_> {
         let has_local_solves = self.params.budget.is_none();
         let mut may_solve_locally = has_local_solves;
         let creeps = self.params.regime == Regime::Quasistatic && creeps(self.problem.model);
+        let is_character = !self.problem.model.skinning_predictor.is_empty();
         self.work.past.forget();
         let mut is_running_away = false;
         let mut most = None;
@@ -170,7 +172,8 @@ impl NewtonLoop<'_> {
             if iterations.saturating_sub(ORDINARY_ITERATIONS) > self.hard_iterations_left {
                 return Err(Failure::Exhausted);
             }
-            if is_touching
+            // Also where the last contacts of a character have opened and a fold snaps back.
+            if (is_touching || creeps && is_character)
                 && may_solve_locally
                 && let Some(solved) = self.solve_locally(merit, goal, report)
             {
