@@ -51,7 +51,7 @@ def test_ctrl_c_in_the_middle_of_a_step_leaves_the_frame_before(name):
 
 @pytest.mark.parametrize("cells", [(8, 2, 2), (24, 6, 6)], ids=["small", "large"])
 def test_a_simulation_that_was_interrupted_goes_on_with_the_same_bits(cells):
-    scene = sinew.Scene(box(cells, (0.4, 0.1, 0.1), solver={"substeps": 6000 if cells[0] == 8 else 600}))
+    scene = sinew.Scene(box(cells, (0.4, 0.1, 0.1), solver={"substeps": 3000 if cells[0] == 8 else 300}))
     undisturbed, simulation = sinew.Simulation(scene), sinew.Simulation(scene)
     length = undisturbed.step().frame_seconds
     for part in (0.05, 0.2, 0.4):
@@ -123,7 +123,7 @@ def test_a_handler_that_does_not_raise_does_not_end_the_step():
 def test_a_run_that_is_interrupted_resumes_to_the_same_hash(tmp_path, cells):
     # Without the report, whose pictures take longer than all the rest.
     record = {"csv": True, "report": False, "checkpoint": 0}
-    scene = sinew.Scene(box(cells, (0.4, 0.1, 0.1), duration="3 s", solver={"substeps": 12}, record=record))
+    scene = sinew.Scene(box(cells, (0.4, 0.1, 0.1), duration="1.5 s", solver={"substeps": 6}, record=record))
     undisturbed = sinew.run(scene)
     folder = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
