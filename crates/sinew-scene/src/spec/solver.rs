@@ -19,7 +19,8 @@ table! {
 }
 
 table! {
-    /// Iteration limits of a step. A step that reaches them is accepted as it is, so that no frame fails or takes long.
+    /// Iteration limits of a step. A step that reaches them is accepted as it is, so that no frame fails or takes long; the next
+    /// goes on from there, so that a character comes to rest some frames after its bones.
     pub struct Live as "live" {
         /// Maximum number of Newton iterations of a step.
         newton: usize = whole(1, 100_000), default(2);

@@ -110,9 +110,9 @@ impl NewtonLoop<'_> {
         let mut previous_size = f64::INFINITY;
         let mut caution = Caution::none();
         let mut slow = 0;
-        // A budget counts iterations only, so local solves would escape it.
-        let has_local_solves = self.params.budget.is_none();
-        let mut may_solve_locally = has_local_solves;
+        // A budget allows as many local solves as iterations.
+        let max_local_solves = self.params.budget.map_or(usize::MAX, |budget| budget.newton);
+        let mut may_solve_locally = true;
         let creeps = self.params.regime == Regime::Quasistatic && creeps(self.problem.model);
         let is_character = !self.problem.model.skinning_predictor.is_empty();
         self.work.past.forget();
@@ -175,6 +175,7 @@ impl NewtonLoop<'_> {
             // Also where the last contacts of a character have opened and a fold snaps back.
             if (is_touching || creeps && is_character)
                 && may_solve_locally
+                && report.local_solves < max_local_solves
                 && let Some(solved) = self.solve_locally(merit, goal, report)
             {
                 may_solve_locally = self.size(&self.work.gradient) < LOCAL_SOLVE_SHARE * size
@@ -184,12 +185,13 @@ impl NewtonLoop<'_> {
                 self.work.past.forget();
                 continue;
             }
-            may_solve_locally = has_local_solves;
+            may_solve_locally = true;
             report.newton_iterations += 1;
             count_newton_iteration();
             let is_carried = iterations == 0 && !self.problem.model.skinning_predictor.is_empty();
             let is_pushed_out = self.problem.contact.has_exits() && self.problem.contact.is_acting();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
+            let cap = if is_pushed_out { cap.max(PENALTY_FORCING) } else { cap };
             let cap = if is_pushed_out { cap.max(PENALTY_FORCING) } else { cap };
             let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
             let last = if self.problem.contact.is_acting() { cap.max(LAST_FORCING) } else { cap };
