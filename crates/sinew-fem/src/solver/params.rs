@@ -60,8 +60,8 @@ pub enum ResidualNorm {
 /// its residual exceeds the tolerance. So no step fails, and a large enough budget gives the result of the full solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Newton iterations per step, at least 1, and as many local solves of characters and quasistatic contacts. Driving
-    /// prescribed nodes to their targets takes as many again, or up to 8.
+    /// Newton iterations per step, at least 1; twice as many where prescribed nodes must first be driven to their
+    /// targets. As many local solves of characters and quasistatic contacts.
     pub newton: usize,
     /// Conjugate-gradient iterations per Newton iteration, at least 1; direct solves always complete.
     pub linear: usize,

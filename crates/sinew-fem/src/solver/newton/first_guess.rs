@@ -19,8 +19,6 @@ use crate::report::StepReport;
 
 /// Maximum number of iterations that drive prescribed nodes to their targets before the step counts as too large.
 const MAX_DRIVE: usize = 60;
-/// Iterations of that kind that a budget allows in any case: bones that stop on their way are in a wrong pose.
-const MIN_DRIVES: usize = 8;
 /// Iterations of the interior after each drive iteration that stops short of the targets.
 const RELAXATIONS: usize = 2;
 /// Maximum number of times that a drive iteration detects speculative contacts.
@@ -351,7 +349,7 @@ impl NewtonLoop<'_> {
     /// goes as far as all cells stay valid and nothing passes through anything.
     fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
-        let most = self.params.budget.map_or(MAX_DRIVE, |budget| budget.newton.max(MIN_DRIVES));
+        let most = self.params.budget.map_or(MAX_DRIVE, |budget| budget.newton);
         let has_barriers = self.problem.contact.has_barriers();
         for _ in 0..most {
             let merit = self.gradient_at_iterate();
