@@ -192,7 +192,6 @@ impl NewtonLoop<'_> {
             let is_pushed_out = self.problem.contact.has_exits() && self.problem.contact.is_acting();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
             let cap = if is_pushed_out { cap.max(PENALTY_FORCING) } else { cap };
-            let cap = if is_pushed_out { cap.max(PENALTY_FORCING) } else { cap };
             let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
             let last = if self.problem.contact.is_acting() { cap.max(LAST_FORCING) } else { cap };
             let mut forcing = forcing_term(size, previous_size, goal, cap, last);
